@@ -1,0 +1,1 @@
+"""Frozen records: what goes into the ports and what comes out."""

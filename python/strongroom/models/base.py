@@ -1,0 +1,119 @@
+"""What every record is made of: frozen models, and the types for text, JSON, ids and times.
+
+Bad input never escapes as a pydantic error: a model that is built wrongly raises
+:class:`strongroom.InvalidArgument` (or its subclass ``LimitExceeded``), which names the field.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import JsonValue as JsonValue
+from pydantic import ValidationError
+from pydantic_core import core_schema
+
+from strongroom.models.json_values import check_json, check_json_object, check_text
+from strongroom.models.validation import argument_error
+
+
+class _TextSchema:
+    """Any Python str, lone surrogates included: the text policy decides about those at the call."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.str_schema(strict=True),
+            python_schema=core_schema.no_info_plain_validator_function(check_text),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+class _JsonSchema:
+    """Any JSON value, checked with the path of the first thing that is not JSON."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.any_schema(),
+            python_schema=core_schema.no_info_plain_validator_function(check_json),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return {}
+
+
+class _JsonObjectSchema:
+    """A JSON object, checked as :class:`_JsonSchema` does."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()),
+            python_schema=core_schema.no_info_plain_validator_function(check_json_object),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return {"type": "object"}
+
+
+def _to_utc(value: dt.datetime) -> dt.datetime:
+    return value.astimezone(dt.UTC)
+
+
+Text = Annotated[str, _TextSchema]
+"""Text of any length that its record allows."""
+
+Json = Annotated[JsonValue, _JsonSchema]
+"""Any JSON value: dict with str keys, list, str, int, finite float, bool or None."""
+
+JsonObject = Annotated[dict[str, JsonValue], _JsonObjectSchema]
+"""A JSON object."""
+
+Id = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=255)]
+"""An id, name or key: 1 to 255 characters."""
+
+Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=255)]
+"""A name that people read: 1 to 255 characters."""
+
+Timestamp = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+"""A moment in UTC, to the microsecond."""
+
+Version = Annotated[int, Field(strict=True, ge=0)]
+"""The version of a mutable record; 1 when it was made, one more at every change."""
+
+Position = Annotated[int, Field(strict=True, ge=1)]
+"""A message's place in its conversation: 1, 2, 3, ... without gaps, in commit order."""
+
+
+class Record(BaseModel):
+    """The base of every model: frozen, and with no room for unknown fields."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=False,
+        validate_default=False,
+        revalidate_instances="never",
+    )
+
+    def __init__(self, **data: Any) -> None:
+        """Build the record from keyword arguments; raise InvalidArgument naming the field."""
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise argument_error(error, type(self).__name__) from error
+
+    # Tell pydantic that this is still its own constructor, so that nested models and pages are
+    # validated without calling back into Python.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, validated like a new record."""
+        return type(self)(**{**dict(self), **changes})
