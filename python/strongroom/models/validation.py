@@ -35,7 +35,7 @@ def argument_error(error: ValidationError, where: str) -> InvalidArgument:
     faults: list[dict[str, Any]] = []
     for item in error.errors(include_url=False, include_input=False):
         context = item.get("ctx", {})
-        location = [step for step in item["loc"] if not _is_tag(step)]
+        location = _without_tags(item["loc"])
         faults.append(
             {
                 "path": path_of(location, str(context.get("inner", ""))),
@@ -57,8 +57,12 @@ def argument_error(error: ValidationError, where: str) -> InvalidArgument:
     )
 
 
-def _is_tag(step: int | str) -> bool:
-    """Pydantic puts a union's tag into the location; callers know no such field."""
+def _without_tags(location: Sequence[int | str]) -> list[int | str]:
+    """Drop the tags of unions, which pydantic puts behind a list index; callers know no such field."""
     from strongroom.models.parts import PART_TYPES  # noqa: PLC0415 (parts imports this module)
 
-    return isinstance(step, str) and step in PART_TYPES
+    return [
+        step
+        for before, step in zip([None, *location], location, strict=False)
+        if not (isinstance(before, int) and step in PART_TYPES)
+    ]
