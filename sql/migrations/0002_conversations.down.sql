@@ -1,0 +1,71 @@
+-- strongroom 0002: the way back. Refuses while the tables hold rows, unless data loss is allowed.
+
+select strongroom_private.begin_reversal(
+    2,
+    '{
+        strongroom.conversations,
+        strongroom.conversation_participants,
+        strongroom.messages,
+        strongroom.session_states,
+        strongroom.thread_summaries
+    }'
+);
+
+drop function strongroom.fork_conversation;
+drop function strongroom.read_history;
+drop function strongroom_private.find_history_start;
+drop function strongroom.list_thread_summaries;
+drop function strongroom.find_latest_thread_summary;
+drop function strongroom.append_thread_summary;
+drop function strongroom.clear_session_state;
+drop function strongroom.patch_session_state;
+drop function strongroom.put_session_state;
+drop function strongroom_private.write_session_state;
+drop function strongroom.find_session_state;
+drop function strongroom_private.merge_json;
+drop function strongroom.count_messages;
+drop function strongroom.find_message;
+drop function strongroom.list_messages;
+drop function strongroom_private.append_messages_as_user;
+drop function strongroom.append_messages;
+drop function strongroom_private.fail_raced_append;
+drop function strongroom.list_conversations;
+drop function strongroom.purge_conversation;
+drop function strongroom.restore_conversation;
+drop function strongroom_private.soft_delete_conversation_as_user;
+drop function strongroom.soft_delete_conversation;
+drop function strongroom_private.require_own_conversation;
+drop function strongroom.share_conversation;
+drop function strongroom.bind_agent;
+drop function strongroom.update_conversation;
+drop function strongroom_private.update_living_conversation;
+drop function strongroom_private.create_conversation_as_user;
+drop function strongroom.create_conversation;
+drop function strongroom.find_conversation;
+drop function strongroom_private.check_agent_binding;
+drop function strongroom_private.require_readable_conversation;
+drop function strongroom_private.is_readable_conversation;
+drop function strongroom_private.lock_conversation;
+
+drop view strongroom.message_parts;
+drop table strongroom.thread_summaries;
+drop table strongroom.session_states;
+drop table strongroom.messages;
+drop function strongroom_private.keep_history;
+drop function strongroom_private.check_messages;
+drop function strongroom_private.find_message_problem;
+drop function strongroom_private.check_parts;
+drop function strongroom_private.find_parts_problem;
+drop function strongroom_private.find_part_problem;
+drop function strongroom_private.is_whole_number;
+
+drop type strongroom.created_conversation;
+drop view strongroom.conversation_details;
+drop policy readers_read on strongroom.conversation_participants;
+drop policy readers_read on strongroom.conversations;
+drop function strongroom_private.may_read_conversation;
+drop function strongroom_private.is_participant;
+drop table strongroom.conversation_participants;
+drop table strongroom.conversations;
+
+select strongroom_private.finish_reversal(2);
