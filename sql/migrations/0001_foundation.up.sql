@@ -4,7 +4,8 @@
 --             calling and for which tenant, typed errors, checks, cursors, grants as data, the
 --             schema's own history, tenants and memberships.
 -- Run it      In ONE transaction: `strongroom migrate apply`, `supabase db push`, or
---             `psql --single-transaction --set ON_ERROR_STOP=1 --file ...`. Anything else is refused.
+--             `psql --single-transaction --set ON_ERROR_STOP=1 --file ...`. Anything else is
+--             refused.
 -- Needs       A database that the migrating role owns, or CREATE on it. No superuser, no BYPASSRLS,
 --             no extension.
 -- Two walls   1. Every function takes the tenant, and every predicate, key and foreign key has it.
@@ -49,9 +50,10 @@ create schema strongroom_private;
 comment on schema strongroom_private is
     'Helpers of strongroom. Never expose this schema through an API.';
 
--- The host role is a role of the whole server, so another database may have made it already, in this
--- very moment perhaps. A plain database owner may not make roles: then the owner itself is the host,
--- and strongroom_private.apply_grants() gives the role its rights when an administrator adds it.
+-- The host role is a role of the whole server, so another database may have made it already, in
+-- this very moment perhaps. A plain database owner may not make roles: then the owner itself is the
+-- host, and strongroom_private.apply_grants() gives the role its rights when an administrator adds
+-- it.
 do $$
 begin
     if pg_catalog.to_regrole('strongroom_host') is null then
@@ -132,7 +134,8 @@ begin
 end
 $$;
 comment on function strongroom_private.fail(text, text, jsonb, text) is
-    'Raise the error of this name from the registry. Every refusal of strongroom comes through here.';
+    'Raise the error of this name from the registry. Every refusal of strongroom comes through'
+    ' here.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -369,8 +372,8 @@ begin
 end
 $$;
 comment on function strongroom_private.role_kind(text) is
-    'What a database role is to strongroom: host, user, or null for everybody else. A role becomes a'
-    ' host by membership in strongroom_host, and by nothing that a request can contain.';
+    'What a database role is to strongroom: host, user, or null for everybody else. A role becomes'
+    ' a host by membership in strongroom_host, and by nothing that a request can contain.';
 
 create function strongroom_private.caller_kind()
 returns text
@@ -399,8 +402,8 @@ begin
 end
 $$;
 comment on function strongroom_private.is_trusted() is
-    'Whether the running statement has a host''s rights: a host itself, or a reviewed definer function.'
-    ' Permission rules of policies ask this; tenant rules never do.';
+    'Whether the running statement has a host''s rights: a host itself, or a reviewed definer'
+    ' function. Permission rules of policies ask this; tenant rules never do.';
 
 create function strongroom_private.read_claims()
 returns jsonb
@@ -418,7 +421,8 @@ begin
     return null;
 exception
     when data_exception then
-        -- Text that is not JSON means no claims, and so no rows: never an error that a policy throws.
+        -- Text that is not JSON means no claims, and so no rows: never an error that a policy
+        -- throws.
         return null;
 end
 $$;
@@ -485,8 +489,8 @@ comment on function strongroom_private.current_principal() is
 -- ---------------------------------------------------------------------------------------------
 -- Cursors
 -- ---------------------------------------------------------------------------------------------
--- A cursor is opaque text: version, checksum, scope, keys of one row. The scope is a hash of the list,
--- its filter and its direction, so a cursor of another list is refused and not misread.
+-- A cursor is opaque text: version, checksum, scope, keys of one row. The scope is a hash of the
+-- list, its filter and its direction, so a cursor of another list is refused and not misread.
 
 create function strongroom_private.cursor_scope(p_list text, p_filter jsonb, p_direction text)
 returns text
@@ -615,8 +619,9 @@ comment on function strongroom_private.check_page(integer, text, text, text) is
 -- Grants are data
 -- ---------------------------------------------------------------------------------------------
 -- Invariant: after every migration the rights of PUBLIC, anon, authenticated, service_role and
--- strongroom_host on both schemas are exactly the rows of this table, whatever default privileges the
--- server has. Roles that the server lacks are left out, and served when apply_grants() runs again.
+-- strongroom_host on both schemas are exactly the rows of this table, whatever default privileges
+-- the server has. Roles that the server lacks are left out, and served when apply_grants() runs
+-- again.
 
 create table strongroom_private.grants (
     object_kind text collate "C" not null,
@@ -634,10 +639,13 @@ create table strongroom_private.grants (
         check (role_name in ('strongroom_host', 'service_role', 'authenticated'))
 );
 comment on table strongroom_private.grants is
-    'The published grant matrix: which role may do what with which object. anon and PUBLIC have none.';
+    'The published grant matrix: which role may do what with which object. anon and PUBLIC have'
+    ' none.';
 comment on column strongroom_private.grants.object_kind is 'schema, table (or view) or function.';
-comment on column strongroom_private.grants.object_name is 'The qualified name; functions have no overloads.';
-comment on column strongroom_private.grants.column_name is 'The one column that is meant, or empty for the whole object.';
+comment on column strongroom_private.grants.object_name is
+    'The qualified name; functions have no overloads.';
+comment on column strongroom_private.grants.column_name is
+    'The one column that is meant, or empty for the whole object.';
 comment on column strongroom_private.grants.privilege is 'The right, in lower case.';
 comment on column strongroom_private.grants.role_name is 'The role that has it.';
 
@@ -661,7 +669,9 @@ language sql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
-    insert into strongroom_private.grants (object_kind, object_name, column_name, privilege, role_name)
+    insert into strongroom_private.grants (
+        object_kind, object_name, column_name, privilege, role_name
+    )
     select
         p_object_kind,
         o.object_name,
@@ -693,8 +703,10 @@ begin
         execute format(
             'revoke all on schema strongroom, strongroom_private from %1$s cascade;'
             ' revoke all on all tables in schema strongroom, strongroom_private from %1$s cascade;'
-            ' revoke all on all sequences in schema strongroom, strongroom_private from %1$s cascade;'
-            ' revoke all on all routines in schema strongroom, strongroom_private from %1$s cascade',
+            ' revoke all on all sequences in schema strongroom, strongroom_private'
+            ' from %1$s cascade;'
+            ' revoke all on all routines in schema strongroom, strongroom_private'
+            ' from %1$s cascade',
             case v_role when 'public' then v_role else quote_ident(v_role) end
         );
     end loop;
@@ -704,7 +716,9 @@ begin
             g.object_name,
             g.role_name,
             string_agg(
-                g.privilege || case g.column_name when '' then '' else format(' (%I)', g.column_name) end,
+                g.privilege || case g.column_name
+                    when '' then '' else format(' (%I)', g.column_name)
+                end,
                 ', '
             ) as privileges
         from strongroom_private.grants as g
@@ -725,8 +739,8 @@ begin
 end
 $$;
 comment on function strongroom_private.apply_grants() is
-    'Make the rights on both schemas exactly the grant matrix. Run by every migration; run it by hand,'
-    ' as the schema''s owner, after a missing role was added to the server.';
+    'Make the rights on both schemas exactly the grant matrix. Run by every migration; run it by'
+    ' hand, as the schema''s owner, after a missing role was added to the server.';
 
 create function strongroom_private.list_grant_differences()
 returns table (
@@ -852,8 +866,8 @@ comment on function strongroom_private.list_grant_differences() is
 -- ---------------------------------------------------------------------------------------------
 -- The schema's own history
 -- ---------------------------------------------------------------------------------------------
--- Invariant: a migration records itself in the transaction that makes its objects, whoever runs it, so
--- the history is true after `strongroom migrate apply`, `supabase db push` and a DBA alike.
+-- Invariant: a migration records itself in the transaction that makes its objects, whoever runs it,
+-- so the history is true after `strongroom migrate apply`, `supabase db push` and a DBA alike.
 
 create table strongroom.schema_history (
     version integer not null,
@@ -871,7 +885,8 @@ comment on table strongroom.schema_history is
     'Which migrations this database has; written by the migrations themselves.';
 comment on column strongroom.schema_history.version is 'The migration''s number: 1, 2, 3, ...';
 comment on column strongroom.schema_history.name is 'The domain that the migration builds.';
-comment on column strongroom.schema_history.status is 'applied, or skipped where the server lacks what it needs.';
+comment on column strongroom.schema_history.status is
+    'applied, or skipped where the server lacks what it needs.';
 comment on column strongroom.schema_history.reason is 'Why it was skipped.';
 comment on column strongroom.schema_history.applied_at is 'When.';
 comment on column strongroom.schema_history.applied_by is 'By which database role.';
@@ -939,7 +954,9 @@ begin
     if current_setting('strongroom.migrating', true) is distinct from p_version::text then
         perform strongroom_private.fail(
             'schema_version',
-            format('strongroom %s is not being run in one transaction', to_char(p_version, 'FM0000')),
+            format(
+                'strongroom %s is not being run in one transaction', to_char(p_version, 'FM0000')
+            ),
             jsonb_build_object('version', p_version),
             'Use psql --single-transaction, strongroom migrate apply, or supabase db push.'
         );
@@ -947,8 +964,8 @@ begin
 end
 $$;
 comment on function strongroom_private.require_transaction(integer) is
-    'The second statement of a migration: refuse to run statement by statement, where a failure would'
-    ' leave half of it. Errors: SR041.';
+    'The second statement of a migration: refuse to run statement by statement, where a failure'
+    ' would leave half of it. Errors: SR041.';
 
 create function strongroom_private.finish_migration(
     p_version integer,
@@ -1000,8 +1017,8 @@ begin
         return;
     end if;
     foreach v_table in array p_tables loop
-        -- The owner may be bound by row security and would see an empty table. The statement is undone
-        -- with the transaction when the check refuses.
+        -- The owner may be bound by row security and would see an empty table. The statement is
+        -- undone with the transaction when the check refuses.
         execute format('alter table %s no force row level security', v_table);
         execute format('select exists (select from %s)', v_table) into v_filled;
         if v_filled then
@@ -1046,8 +1063,8 @@ comment on function strongroom_private.finish_reversal(integer) is
 -- ---------------------------------------------------------------------------------------------
 -- Tenants
 -- ---------------------------------------------------------------------------------------------
--- Invariants: every other record hangs on a tenant. A suspended tenant is readable by hosts, refuses
--- every write, and shows its users nothing but its own row.
+-- Invariants: every other record hangs on a tenant. A suspended tenant is readable by hosts,
+-- refuses every write, and shows its users nothing but its own row.
 
 create table strongroom.tenants (
     tenant_id text collate "C" not null,
@@ -1071,9 +1088,12 @@ comment on column strongroom.tenants.tenant_id is 'The id that every call names.
 comment on column strongroom.tenants.name is 'A name for people.';
 comment on column strongroom.tenants.status is 'active or suspended.';
 comment on column strongroom.tenants.metadata is 'The host''s own JSON object, at most 16 KiB.';
-comment on column strongroom.tenants.version is 'One more at every change; updates name the version they read.';
-comment on column strongroom.tenants.creation_digest is 'Hash of what it was created with, to know a repeated create.';
-comment on column strongroom.tenants.last_write_id is 'Id of the last change, to know a repeated one.';
+comment on column strongroom.tenants.version is
+    'One more at every change; updates name the version they read.';
+comment on column strongroom.tenants.creation_digest is
+    'Hash of what it was created with, to know a repeated create.';
+comment on column strongroom.tenants.last_write_id is
+    'Id of the last change, to know a repeated one.';
 comment on column strongroom.tenants.created_at is 'When it was created.';
 comment on column strongroom.tenants.updated_at is 'When it last changed.';
 
@@ -1111,8 +1131,8 @@ create policy host_deletes on strongroom.tenants
     );
 comment on policy host_deletes on strongroom.tenants is 'Hosts purge the tenant that is bound.';
 
--- SECURITY DEFINER: policies of other tables call it for users, who may be bound by policies that would
--- call it again. It answers only for the tenant that is bound.
+-- SECURITY DEFINER: policies of other tables call it for users, who may be bound by policies that
+-- would call it again. It answers only for the tenant that is bound.
 create function strongroom_private.is_active_tenant(p_tenant_id text)
 returns boolean
 language sql
@@ -1211,8 +1231,8 @@ begin
 end
 $$;
 comment on function strongroom_private.enter_tenant(text, text) is
-    'The first call of every function that reads: bind the tenant for this transaction, and return the'
-    ' principal to filter by (a user''s own; for a host the viewer it named, or null for all).'
+    'The first call of every function that reads: bind the tenant for this transaction, and return'
+    ' the principal to filter by (a user''s own; for a host the viewer it named, or null for all).'
     ' Errors: SR001, SR004, SR020, SR021.';
 
 create function strongroom_private.enter_tenant_to_write(p_tenant_id text)
@@ -1379,8 +1399,8 @@ begin
 end
 $$;
 comment on function strongroom.create_tenant(text, text, jsonb) is
-    'Create a tenant. A repeat with the same arguments changes nothing and returns the stored row with'
-    ' outcome duplicate. Errors: SR001, SR004, SR011, SR020. Callers: hosts.';
+    'Create a tenant. A repeat with the same arguments changes nothing and returns the stored row'
+    ' with outcome duplicate. Errors: SR001, SR004, SR011, SR020. Callers: hosts.';
 
 create function strongroom.find_tenant(p_tenant_id text)
 returns table (
@@ -1413,7 +1433,8 @@ begin
 end
 $$;
 comment on function strongroom.find_tenant(text) is
-    'The tenant, or no row. Errors: SR001, SR020, SR021. Callers: hosts, users for their own tenant.';
+    'The tenant, or no row. Errors: SR001, SR020, SR021. Callers: hosts, users for their own'
+    ' tenant.';
 
 create function strongroom.update_tenant(
     p_tenant_id text,
@@ -1494,8 +1515,8 @@ declare
     v_table record;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Locked first, so that nothing is added between the count and the deletion. Rows of other tables
-    -- go by cascading foreign keys, which all lead to this row.
+    -- Locked first, so that nothing is added between the count and the deletion. Rows of other
+    -- tables go by cascading foreign keys, which all lead to this row.
     perform
     from strongroom.tenants as t
     where t.tenant_id = p_tenant_id
@@ -1521,9 +1542,9 @@ begin
 end
 $$;
 comment on function strongroom.purge_tenant(text) is
-    'Delete a tenant and everything that is its, in one transaction; returns how many rows each table'
-    ' lost. The list of tables comes from the catalog. A repeat deletes nothing. Errors: SR001, SR020.'
-    ' Callers: hosts.';
+    'Delete a tenant and everything that is its, in one transaction; returns how many rows each'
+    ' table lost. The list of tables comes from the catalog. A repeat deletes nothing. Errors:'
+    ' SR001, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1548,17 +1569,21 @@ create table strongroom.memberships (
         references strongroom.tenants (tenant_id)
         on delete cascade,
     constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
-    constraint principal_id_has_1_to_255_characters check (char_length(principal_id) between 1 and 255),
+    constraint principal_id_has_1_to_255_characters
+        check (char_length(principal_id) between 1 and 255),
     constraint version_is_positive check (version > 0)
 );
-comment on table strongroom.memberships is 'Which principals belong to a tenant, and their roles there.';
+comment on table strongroom.memberships is
+    'Which principals belong to a tenant, and their roles there.';
 comment on column strongroom.memberships.tenant_id is 'The tenant.';
 comment on column strongroom.memberships.id is 'The membership''s id, for the execution context.';
 comment on column strongroom.memberships.principal_id is 'The member: a user or a service.';
 comment on column strongroom.memberships.role_ids is 'The member''s roles in the tenant.';
 comment on column strongroom.memberships.version is 'One more at every change.';
-comment on column strongroom.memberships.creation_digest is 'Hash of what it was created with, to know a repeated create.';
-comment on column strongroom.memberships.last_write_id is 'Id of the last change, to know a repeated one.';
+comment on column strongroom.memberships.creation_digest is
+    'Hash of what it was created with, to know a repeated create.';
+comment on column strongroom.memberships.last_write_id is
+    'Id of the last change, to know a repeated one.';
 comment on column strongroom.memberships.created_at is 'When the member was added.';
 comment on column strongroom.memberships.updated_at is 'When it last changed.';
 
@@ -1663,8 +1688,8 @@ begin
 end
 $$;
 comment on function strongroom.add_member(text, text, text[], text) is
-    'Add a principal to a tenant. A repeat with the same membership id and arguments changes nothing.'
-    ' Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
+    'Add a principal to a tenant. A repeat with the same membership id and arguments changes'
+    ' nothing. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
 create function strongroom.find_member(p_tenant_id text, p_principal_id text)
 returns table (
@@ -1699,8 +1724,8 @@ begin
 end
 $$;
 comment on function strongroom.find_member(text, text) is
-    'A principal''s membership, or no row. Errors: SR001, SR020, SR021. Callers: hosts, users for their'
-    ' own.';
+    'A principal''s membership, or no row. Errors: SR001, SR020, SR021. Callers: hosts, users for'
+    ' their own.';
 
 create function strongroom.set_member_roles(
     p_tenant_id text,
@@ -1758,8 +1783,8 @@ begin
 end
 $$;
 comment on function strongroom.set_member_roles(text, text, text[], bigint, text) is
-    'Set a member''s roles, given the version that was read. Errors: SR001, SR004, SR010, SR012, SR020.'
-    ' Callers: hosts.';
+    'Set a member''s roles, given the version that was read. Errors: SR001, SR004, SR010, SR012,'
+    ' SR020. Callers: hosts.';
 
 create function strongroom.remove_member(p_tenant_id text, p_principal_id text)
 returns table (removed boolean)
@@ -1855,7 +1880,8 @@ end
 $$;
 comment on function strongroom.list_members(text, integer, text, text, text) is
     'A page of a tenant''s members by principal id. has_more: whether rows follow in the paging'
-    ' direction. Errors: SR001, SR002, SR004, SR020, SR021. Callers: hosts, users for their own row.';
+    ' direction. Errors: SR001, SR002, SR004, SR020, SR021. Callers: hosts, users for their own'
+    ' row.';
 
 
 -- ---------------------------------------------------------------------------------------------

@@ -1,18 +1,20 @@
 -- strongroom 0002: conversations
 --
--- Purpose     Conversations with owner, participants and visibility; messages with typed parts; session
---             state; thread summaries.
--- Order       Each conversation has a gapless position. It is given under the lock of the conversation's
---             row, so commit order is position order: who has seen position N will never see a lower one
---             appear later. No clock, client counter or random id orders anything.
--- History     Messages and thread summaries are never updated and leave only with their conversation;
---             triggers refuse anything else, whoever asks.
--- Locks       Every write on a conversation first locks that one row (FOR NO KEY UPDATE). Nothing that
---             conversations share is locked, so writers of different conversations never wait for each
---             other; a batch inserts in the order of its ids, so two of them cannot deadlock.
+-- Purpose     Conversations with owner, participants and visibility; messages with typed parts;
+--             session state; thread summaries.
+-- Order       Each conversation has a gapless position. It is given under the lock of the
+--             conversation's row, so commit order is position order: who has seen position N will
+--             never see a lower one appear later. No clock, client counter or random id orders
+--             anything.
+-- History     Messages and thread summaries are never updated and leave only with their
+--             conversation; triggers refuse anything else, whoever asks.
+-- Locks       Every write on a conversation first locks that one row (FOR NO KEY UPDATE). Nothing
+--             that conversations share is locked, so writers of different conversations never wait
+--             for each other; a batch inserts in the order of its ids, so two of them cannot
+--             deadlock.
 -- Reading     A conversation is readable by its owner, its participants and, when its visibility is
---             tenant, everyone in the tenant. What hangs on it has its rule. Functions check once per
---             call; policies check per row for users who read tables directly.
+--             tenant, everyone in the tenant. What hangs on it has its rule. Functions check once
+--             per call; policies check per row for users who read tables directly.
 
 select strongroom_private.begin_migration(2, 'conversations');
 select strongroom_private.require_transaction(2);
@@ -52,7 +54,8 @@ create table strongroom.conversations (
     constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
     constraint owner_id_has_1_to_255_characters check (char_length(owner_id) between 1 and 255),
     constraint title_has_1_to_255_characters check (char_length(title) between 1 and 255),
-    constraint external_ref_has_1_to_255_characters check (char_length(external_ref) between 1 and 255),
+    constraint external_ref_has_1_to_255_characters
+        check (char_length(external_ref) between 1 and 255),
     constraint visibility_is_private_or_tenant check (visibility in ('private', 'tenant')),
     constraint agent_id_has_1_to_255_characters check (char_length(agent_id) between 1 and 255),
     constraint an_agent_is_bound_by_a_policy
@@ -67,31 +70,43 @@ create table strongroom.conversations (
         check ((forked_from_id is null) = (forked_from_position is null)),
     constraint version_is_positive check (version > 0)
 )
--- An append changes last_position and last_message_at, which no index has: with room on the page that
--- is a heap-only update.
+-- An append changes last_position and last_message_at, which no index has: with room on the page
+-- that is a heap-only update.
 with (fillfactor = 85);
 comment on table strongroom.conversations is 'A thread of messages between principals and agents.';
 comment on column strongroom.conversations.tenant_id is 'The tenant.';
 comment on column strongroom.conversations.id is 'The conversation''s id, unique in the tenant.';
 comment on column strongroom.conversations.owner_id is 'The principal it belongs to.';
 comment on column strongroom.conversations.title is 'A title for people.';
-comment on column strongroom.conversations.external_ref is 'The host''s own name for it, unique among the tenant''s living conversations.';
-comment on column strongroom.conversations.visibility is 'private (owner and participants) or tenant (everyone in it).';
+comment on column strongroom.conversations.external_ref is
+    'The host''s own name for it, unique among the tenant''s living conversations.';
+comment on column strongroom.conversations.visibility is
+    'private (owner and participants) or tenant (everyone in it).';
 comment on column strongroom.conversations.agent_id is 'The agent that answers.';
 comment on column strongroom.conversations.agent_policy is 'pinned to agent_version, or latest.';
 comment on column strongroom.conversations.agent_version is 'The pinned version.';
-comment on column strongroom.conversations.metadata is 'The host''s own JSON object, at most 16 KiB.';
-comment on column strongroom.conversations.last_position is 'Position of the newest message; the number of messages.';
-comment on column strongroom.conversations.last_message_at is 'When the newest message was appended.';
-comment on column strongroom.conversations.forked_from_id is 'The conversation it was forked from, which may be gone.';
-comment on column strongroom.conversations.forked_from_position is 'Up to where messages were copied.';
-comment on column strongroom.conversations.version is 'One more at every change of the conversation itself; messages do not count.';
-comment on column strongroom.conversations.creation_digest is 'Hash of what it was created with, to know a repeated create.';
-comment on column strongroom.conversations.last_write_id is 'Id of the last change, to know a repeated one.';
+comment on column strongroom.conversations.metadata is
+    'The host''s own JSON object, at most 16 KiB.';
+comment on column strongroom.conversations.last_position is
+    'Position of the newest message; the number of messages.';
+comment on column strongroom.conversations.last_message_at is
+    'When the newest message was appended.';
+comment on column strongroom.conversations.forked_from_id is
+    'The conversation it was forked from, which may be gone.';
+comment on column strongroom.conversations.forked_from_position is
+    'Up to where messages were copied.';
+comment on column strongroom.conversations.version is
+    'One more at every change of the conversation itself; messages do not count.';
+comment on column strongroom.conversations.creation_digest is
+    'Hash of what it was created with, to know a repeated create.';
+comment on column strongroom.conversations.last_write_id is
+    'Id of the last change, to know a repeated one.';
 comment on column strongroom.conversations.archived_at is 'When it was archived.';
-comment on column strongroom.conversations.deleted_at is 'When it was soft-deleted: hidden, and restorable.';
+comment on column strongroom.conversations.deleted_at is
+    'When it was soft-deleted: hidden, and restorable.';
 comment on column strongroom.conversations.created_at is 'When it was created.';
-comment on column strongroom.conversations.updated_at is 'When it last changed; messages do not count.';
+comment on column strongroom.conversations.updated_at is
+    'When it last changed; messages do not count.';
 
 create unique index an_external_ref_names_one_living_conversation
     on strongroom.conversations (tenant_id, external_ref)
@@ -116,12 +131,14 @@ create table strongroom.conversation_participants (
     conversation_id text collate "C" not null,
     principal_id text collate "C" not null,
     added_at timestamptz not null default now(),
-    constraint conversation_participants_pkey primary key (tenant_id, conversation_id, principal_id),
+    constraint conversation_participants_pkey
+        primary key (tenant_id, conversation_id, principal_id),
     constraint participant_belongs_to_a_conversation
         foreign key (tenant_id, conversation_id)
         references strongroom.conversations (tenant_id, id)
         on delete cascade,
-    constraint principal_id_has_1_to_255_characters check (char_length(principal_id) between 1 and 255)
+    constraint principal_id_has_1_to_255_characters
+        check (char_length(principal_id) between 1 and 255)
 );
 comment on table strongroom.conversation_participants is
     'Principals, besides the owner, who may read a conversation and write to it.';
@@ -134,9 +151,9 @@ create index participants_by_principal
     on strongroom.conversation_participants (tenant_id, principal_id, conversation_id);
 comment on index strongroom.participants_by_principal is 'The conversations of a participant.';
 
--- SECURITY DEFINER: the policy of conversations asks it, and the policy of participants asks whether the
--- conversation is readable; with the caller's rights the two would call each other for ever. It answers
--- only for the signed-in principal and the given tenant.
+-- SECURITY DEFINER: the policy of conversations asks it, and the policy of participants asks
+-- whether the conversation is readable; with the caller's rights the two would call each other for
+-- ever. It answers only for the signed-in principal and the given tenant.
 create function strongroom_private.is_participant(p_tenant_id text, p_conversation_id text)
 returns boolean
 language sql
@@ -154,8 +171,8 @@ as $$
     )
 $$;
 comment on function strongroom_private.is_participant(text, text) is
-    'Whether the signed-in user takes part in this conversation. SECURITY DEFINER, see its comment in'
-    ' the migration.';
+    'Whether the signed-in user takes part in this conversation. SECURITY DEFINER, see its comment'
+    ' in the migration.';
 
 alter table strongroom.conversations enable row level security;
 alter table strongroom.conversations force row level security;
@@ -176,7 +193,8 @@ create policy readers_read on strongroom.conversations
         )
     );
 comment on policy readers_read on strongroom.conversations is
-    'Hosts read the bound tenant''s; users what they own, take part in, or what is open to the tenant.';
+    'Hosts read the bound tenant''s; users what they own, take part in, or what is open to the'
+    ' tenant.';
 create policy trusted_inserts on strongroom.conversations
     for insert
     with check (
@@ -203,7 +221,8 @@ create policy trusted_deletes on strongroom.conversations
         tenant_id = (select strongroom_private.current_tenant())
         and (select strongroom_private.is_trusted())
     );
-comment on policy trusted_deletes on strongroom.conversations is 'Hosts, through purge_conversation.';
+comment on policy trusted_deletes on strongroom.conversations is
+    'Hosts, through purge_conversation.';
 
 create function strongroom_private.may_read_conversation(p_tenant_id text, p_conversation_id text)
 returns boolean
@@ -222,7 +241,8 @@ begin
 end
 $$;
 comment on function strongroom_private.may_read_conversation(text, text) is
-    'Whether the policy of conversations shows this one to the caller. For policies of what hangs on it.';
+    'Whether the policy of conversations shows this one to the caller. For policies of what hangs'
+    ' on it.';
 
 alter table strongroom.conversation_participants enable row level security;
 alter table strongroom.conversation_participants force row level security;
@@ -323,8 +343,8 @@ as $$
 declare
     v_last_position bigint;
 begin
-    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take this
-    -- lock, so the writer either comes first, or finds the conversation gone.
+    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take
+    -- this lock, so the writer either comes first, or finds the conversation gone.
     select c.last_position
     into v_last_position
     from strongroom.conversations as c
@@ -344,8 +364,8 @@ begin
 end
 $$;
 comment on function strongroom_private.lock_conversation(text, text) is
-    'Lock a living conversation until the end of the transaction; returns its last position. The first'
-    ' step of every write on it. Errors: SR010.';
+    'Lock a living conversation until the end of the transaction; returns its last position. The'
+    ' first step of every write on it. Errors: SR010.';
 
 create function strongroom_private.is_readable_conversation(
     p_tenant_id text,
@@ -394,7 +414,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    if not strongroom_private.is_readable_conversation(p_tenant_id, p_conversation_id, p_viewer_id) then
+    if not strongroom_private.is_readable_conversation(
+        p_tenant_id, p_conversation_id, p_viewer_id
+    ) then
         perform strongroom_private.fail(
             'not_found',
             'the conversation does not exist',
@@ -405,8 +427,8 @@ begin
 end
 $$;
 comment on function strongroom_private.require_readable_conversation(text, text, text) is
-    'One check per call for whatever hangs on a conversation. An unreadable conversation and an absent'
-    ' one are the same. Errors: SR001, SR010.';
+    'One check per call for whatever hangs on a conversation. An unreadable conversation and an'
+    ' absent one are the same. Errors: SR001, SR010.';
 
 create function strongroom_private.check_agent_binding(
     p_agent_id text,
@@ -435,7 +457,8 @@ begin
 end
 $$;
 comment on function strongroom_private.check_agent_binding(text, text, integer) is
-    'An agent is bound with a policy, and with a version exactly when it is pinned. Errors: SR001, SR004.';
+    'An agent is bound with a policy, and with a version exactly when it is pinned. Errors: SR001,'
+    ' SR004.';
 
 create function strongroom.find_conversation(
     p_tenant_id text,
@@ -467,8 +490,9 @@ begin
 end
 $$;
 comment on function strongroom.find_conversation(text, text, text, boolean) is
-    'The conversation, or no row when it does not exist or the viewer may not read it. With p_deleted,'
-    ' a soft-deleted one, for hosts and owners. Errors: SR001, SR020, SR021. Callers: hosts, users.';
+    'The conversation, or no row when it does not exist or the viewer may not read it. With'
+    ' p_deleted, a soft-deleted one, for hosts and owners. Errors: SR001, SR020, SR021. Callers:'
+    ' hosts, users.';
 
 create function strongroom.create_conversation(
     p_tenant_id text,
@@ -570,11 +594,11 @@ comment on function strongroom.create_conversation(
     text, text, text, text, text, text, text[], text, text, integer, jsonb
 ) is
     'Create a conversation. A repeat with the same id and arguments changes nothing and returns the'
-    ' stored row with outcome duplicate, also after later changes. A user creates their own. Errors:'
-    ' SR001, SR004, SR010, SR011, SR020, SR021. Callers: hosts, users.';
+    ' stored row with outcome duplicate, also after later changes. A user creates their own.'
+    ' Errors: SR001, SR004, SR010, SR011, SR020, SR021. Callers: hosts, users.';
 
--- SECURITY DEFINER: a user has no right to insert; this function is their only way, and it lets them
--- create nothing but a conversation of their own in the tenant of their claims.
+-- SECURITY DEFINER: a user has no right to insert; this function is their only way, and it lets
+-- them create nothing but a conversation of their own in the tenant of their claims.
 create function strongroom_private.create_conversation_as_user(
     p_tenant_id text,
     p_conversation_id text,
@@ -652,7 +676,9 @@ begin
         external_ref = case
             when p_changes ? 'external_ref' then p_changes ->> 'external_ref' else c.external_ref
         end,
-        metadata = case when p_changes ? 'metadata' then p_changes -> 'metadata' else c.metadata end,
+        metadata = case
+            when p_changes ? 'metadata' then p_changes -> 'metadata' else c.metadata
+        end,
         archived_at = case
             when not p_changes ? 'archived' then c.archived_at
             when (p_changes -> 'archived')::boolean then coalesce(c.archived_at, now())
@@ -660,7 +686,9 @@ begin
         visibility = case
             when p_changes ? 'visibility' then p_changes ->> 'visibility' else c.visibility
         end,
-        agent_id = case when p_changes ? 'agent_id' then p_changes ->> 'agent_id' else c.agent_id end,
+        agent_id = case
+            when p_changes ? 'agent_id' then p_changes ->> 'agent_id' else c.agent_id
+        end,
         agent_policy = case
             when p_changes ? 'agent_policy' then p_changes ->> 'agent_policy' else c.agent_policy
         end,
@@ -702,7 +730,9 @@ exception
         );
 end
 $$;
-comment on function strongroom_private.update_living_conversation(text, text, jsonb, bigint, text) is
+comment on function strongroom_private.update_living_conversation(
+    text, text, jsonb, bigint, text
+) is
     'The one versioned change of a conversation''s row; the public functions check what may change.'
     ' Errors: SR001, SR010, SR011, SR012.';
 
@@ -725,7 +755,9 @@ begin
         'changes', p_changes, '{title,external_ref,metadata,archived}'
     );
     perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
-    perform strongroom_private.check_optional_id('changes.external_ref', p_changes ->> 'external_ref');
+    perform strongroom_private.check_optional_id(
+        'changes.external_ref', p_changes ->> 'external_ref'
+    );
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
     end if;
@@ -743,9 +775,9 @@ begin
 end
 $$;
 comment on function strongroom.update_conversation(text, text, jsonb, bigint, text) is
-    'Change title, external_ref, metadata or archived (true, false), given the version that was read;'
-    ' null clears title and external_ref, a missing key leaves a field alone. Errors: SR001, SR004,'
-    ' SR010, SR011, SR012, SR020. Callers: hosts.';
+    'Change title, external_ref, metadata or archived (true, false), given the version that was'
+    ' read; null clears title and external_ref, a missing key leaves a field alone. Errors: SR001,'
+    ' SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
 
 create function strongroom.bind_agent(
     p_tenant_id text,
@@ -782,8 +814,8 @@ begin
 end
 $$;
 comment on function strongroom.bind_agent(text, text, text, text, bigint, integer, text) is
-    'Bind an agent, pinned to a version or to its latest one, given the version that was read; all null'
-    ' unbinds. Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
+    'Bind an agent, pinned to a version or to its latest one, given the version that was read; all'
+    ' null unbinds. Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
 
 create function strongroom.share_conversation(
     p_tenant_id text,
@@ -828,10 +860,13 @@ begin
 end
 $$;
 comment on function strongroom.share_conversation(text, text, text, text[], bigint, text) is
-    'Set the visibility and the whole list of participants, given the version that was read. Errors:'
-    ' SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
+    'Set the visibility and the whole list of participants, given the version that was read.'
+    ' Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
 
-create function strongroom_private.require_own_conversation(p_tenant_id text, p_conversation_id text)
+create function strongroom_private.require_own_conversation(
+    p_tenant_id text,
+    p_conversation_id text
+)
 returns void
 language plpgsql
 stable
@@ -869,7 +904,9 @@ begin
     if not strongroom_private.is_trusted() then
         return query
         select d.*
-        from strongroom_private.soft_delete_conversation_as_user(p_tenant_id, p_conversation_id) as d;
+        from strongroom_private.soft_delete_conversation_as_user(
+            p_tenant_id, p_conversation_id
+        ) as d;
         return;
     end if;
     update strongroom.conversations as c
@@ -893,8 +930,9 @@ comment on function strongroom.soft_delete_conversation(text, text) is
     'Hide a conversation and all that hangs on it, restorably, and free its external_ref. A repeat'
     ' changes nothing. Errors: SR001, SR010, SR020. Callers: hosts, users for their own.';
 
--- SECURITY DEFINER: a user has no right to update, and the policy for reading would hide the row that
--- their own UPDATE had just deleted. This lets an owner, and nobody else, delete a conversation.
+-- SECURITY DEFINER: a user has no right to update, and the policy for reading would hide the row
+-- that their own UPDATE had just deleted. This lets an owner, and nobody else, delete a
+-- conversation.
 create function strongroom_private.soft_delete_conversation_as_user(
     p_tenant_id text,
     p_conversation_id text
@@ -1004,9 +1042,9 @@ begin
 end
 $$;
 comment on function strongroom.purge_conversation(text, text) is
-    'Delete a conversation and all that hangs on it for good, in one transaction; returns how many rows'
-    ' each table lost. A repeat, and an id that does not exist, delete nothing. Errors: SR001, SR020.'
-    ' Callers: hosts.';
+    'Delete a conversation and all that hangs on it for good, in one transaction; returns how many'
+    ' rows each table lost. A repeat, and an id that does not exist, delete nothing. Errors: SR001,'
+    ' SR020. Callers: hosts.';
 
 create function strongroom.list_conversations(
     p_tenant_id text,
@@ -1071,8 +1109,8 @@ begin
     -- Forward is newest first.
     v_descending := (p_direction = 'forward') <> (p_before is not null);
 
-    -- One branch for a host that sees all; for a viewer, one per reason to see a conversation, so that
-    -- each walks its own index and the cost follows the page, not the tenant.
+    -- One branch for a host that sees all; for a viewer, one per reason to see a conversation, so
+    -- that each walks its own index and the cost follows the page, not the tenant.
     v_page := format(
         $query$
             select c.id, c.created_at
@@ -1099,7 +1137,9 @@ begin
         v_page := concat_ws(
             ' union ',
             '(' || format(v_page, '', 'and c.owner_id = $5') || ')',
-            '(' || format(v_page, '', 'and c.visibility = ''tenant'' and c.deleted_at is null') || ')',
+            '(' || format(
+                v_page, '', 'and c.visibility = ''tenant'' and c.deleted_at is null'
+            ) || ')',
             '(' || format(
                 v_page,
                 'inner join strongroom.conversation_participants as p'
@@ -1147,9 +1187,9 @@ $$;
 comment on function strongroom.list_conversations(
     text, integer, text, text, text, text, text, text, boolean, boolean
 ) is
-    'A page of conversations, forward newest first, by creation. Filters: viewer, owner, external_ref,'
-    ' archived, deleted. has_more: whether rows follow in the paging direction. Errors: SR001, SR002,'
-    ' SR004, SR020, SR021. Callers: hosts, users.';
+    'A page of conversations, forward newest first, by creation. Filters: viewer, owner,'
+    ' external_ref, archived, deleted. has_more: whether rows follow in the paging direction.'
+    ' Errors: SR001, SR002, SR004, SR020, SR021. Callers: hosts, users.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1290,7 +1330,8 @@ begin
                 if v_value not in (
                     '"pending"', '"allow-once"', '"allow-conversation"', '"allow-always"', '"deny"'
                 ) then
-                    v_problem := 'must be pending, allow-once, allow-conversation, allow-always or deny';
+                    v_problem :=
+                        'must be pending, allow-once, allow-conversation, allow-always or deny';
                 end if;
             else
                 null;
@@ -1311,7 +1352,8 @@ begin
         or jsonb_path_exists(v_value, 'strict $.* ? (@.type() != "object")')
     ) then
         return array[
-            'invalid_argument', 'provider_metadata', 'must be an object with one object per provider'
+            'invalid_argument', 'provider_metadata', 'must be an object with one object per'
+            ' provider'
         ];
     end if;
     if p_part - v_names - '{type,schema_version,provider_metadata}'::text[] <> '{}'::jsonb then
@@ -1344,7 +1386,8 @@ begin
     end if;
     if octet_length(p_parts::text) > 1048576 then
         return array[
-            'limit_exceeded', 'parts', 'is larger than 1 MiB; large output belongs in the tool-output store'
+            'limit_exceeded', 'parts', 'is larger than 1 MiB; large output belongs in the'
+            ' tool-output store'
         ];
     end if;
     for v_index in 0 .. jsonb_array_length(p_parts) - 1 loop
@@ -1382,8 +1425,8 @@ begin
 end
 $$;
 comment on function strongroom_private.check_parts(jsonb) is
-    'For the constraint of messages: true, or an error that names the part and field. Errors: SR001,'
-    ' SR004.';
+    'For the constraint of messages: true, or an error that names the part and field. Errors:'
+    ' SR001, SR004.';
 
 create function strongroom_private.find_message_problem(p_message jsonb)
 returns text[]
@@ -1509,7 +1552,8 @@ begin
 end
 $$;
 comment on function strongroom_private.check_messages(jsonb) is
-    'A batch of 1 to 500 well-formed messages, each with an id of its own or none. Errors: SR001, SR004.';
+    'A batch of 1 to 500 well-formed messages, each with an id of its own or none. Errors: SR001,'
+    ' SR004.';
 
 create table strongroom.messages (
     tenant_id text collate "C" not null,
@@ -1544,11 +1588,14 @@ comment on table strongroom.messages is
     ' conversation.';
 comment on column strongroom.messages.tenant_id is 'The tenant.';
 comment on column strongroom.messages.conversation_id is 'The conversation.';
-comment on column strongroom.messages.position is 'Its place: 1, 2, 3, ... without gaps, in commit order. Safe as a JavaScript number.';
-comment on column strongroom.messages.id is 'The message''s id, unique in the tenant: a repeated append is known by it.';
+comment on column strongroom.messages.position is
+    'Its place: 1, 2, 3, ... without gaps, in commit order. Safe as a JavaScript number.';
+comment on column strongroom.messages.id is
+    'The message''s id, unique in the tenant: a repeated append is known by it.';
 comment on column strongroom.messages.role is 'system, user, assistant or tool.';
 comment on column strongroom.messages.parts is 'The typed parts, in order; 1 MiB at most.';
-comment on column strongroom.messages.author_id is 'The principal who wrote it, where there is one.';
+comment on column strongroom.messages.author_id is
+    'The principal who wrote it, where there is one.';
 comment on column strongroom.messages.run_id is 'The run that produced it, where there is one.';
 comment on column strongroom.messages.turn is 'The turn within the run.';
 comment on column strongroom.messages.metadata is 'The host''s own JSON object, at most 16 KiB.';
@@ -1583,7 +1630,8 @@ begin
 end
 $$;
 comment on function strongroom_private.keep_history() is
-    'For triggers of insert-only tables: rows are never updated, and leave only with their conversation.';
+    'For triggers of insert-only tables: rows are never updated, and leave only with their'
+    ' conversation.';
 
 create trigger messages_are_insert_only
     before update or delete on strongroom.messages
@@ -1675,16 +1723,19 @@ begin
             a.position,
             a.created_at,
             a.conflict
-        from strongroom_private.append_messages_as_user(p_tenant_id, p_conversation_id, p_messages) as a;
+        from strongroom_private.append_messages_as_user(
+            p_tenant_id, p_conversation_id, p_messages
+        ) as a;
         return;
     end if;
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_messages(p_messages);
     v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
 
-    -- Under the lock no other writer of this conversation can come between judging and inserting. The
-    -- same id may still arrive in another conversation at this moment: `on conflict` waits for that
-    -- transaction, and if it wins, the positions here would have a gap, so the whole call is refused.
+    -- Under the lock no other writer of this conversation can come between judging and inserting.
+    -- The same id may still arrive in another conversation at this moment: `on conflict` waits for
+    -- that transaction, and if it wins, the positions here would have a gap, so the whole call is
+    -- refused.
     return query
     with input as materialized (
         select
@@ -1779,13 +1830,13 @@ $$;
 comment on function strongroom.append_messages(text, text, jsonb) is
     'Append 1 to 500 messages {id, role, parts, author_id, run_id, turn, metadata}: all or none, in'
     ' order, at contiguous positions. One row per message, in the order given: outcome inserted,'
-    ' duplicate (same id and content: nothing changes) or conflict (same id with other-content or in'
-    ' an other-conversation: nothing changes either). A user appends as themselves with role user.'
-    ' Errors: SR001, SR004, SR010, SR020, SR021, SR050. Callers: hosts, users.';
+    ' duplicate (same id and content: nothing changes) or conflict (same id with other-content or'
+    ' in an other-conversation: nothing changes either). A user appends as themselves with role'
+    ' user. Errors: SR001, SR004, SR010, SR020, SR021, SR050. Callers: hosts, users.';
 
--- SECURITY DEFINER: a user has no right to insert messages or to advance the conversation's position;
--- this function is their only way. It lets an owner or participant append messages of role user, written
--- by themselves, that belong to no run.
+-- SECURITY DEFINER: a user has no right to insert messages or to advance the conversation's
+-- position; this function is their only way. It lets an owner or participant append messages of
+-- role user, written by themselves, that belong to no run.
 create function strongroom_private.append_messages_as_user(
     p_tenant_id text,
     p_conversation_id text,
@@ -1837,7 +1888,8 @@ begin
         if v_field is not null then
             perform strongroom_private.fail(
                 'permission_denied',
-                format('messages[%s].%s: a user appends only as themselves, with role user and no run',
+                format('messages[%s].%s: a user appends only as themselves, with role user and'
+                    ' no run',
                     v_index, v_field),
                 jsonb_build_object('path', format('messages[%s].%s', v_index, v_field)),
                 'Leave author_id, run_id and turn out, and use role user.'
@@ -2012,9 +2064,10 @@ $$;
 comment on function strongroom.list_messages(
     text, text, integer, text, text, text, bigint, boolean, text
 ) is
-    'A page of a conversation''s messages, forward oldest first. p_latest: the newest rows, still oldest'
-    ' first. p_after_position: only later positions, for readers who poll. has_more: whether rows follow'
-    ' in the paging direction. Errors: SR001, SR002, SR004, SR010, SR020, SR021. Callers: hosts, users.';
+    'A page of a conversation''s messages, forward oldest first. p_latest: the newest rows, still'
+    ' oldest first. p_after_position: only later positions, for readers who poll. has_more: whether'
+    ' rows follow in the paging direction. Errors: SR001, SR002, SR004, SR010, SR020, SR021.'
+    ' Callers: hosts, users.';
 
 create function strongroom.find_message(
     p_tenant_id text,
@@ -2067,8 +2120,8 @@ begin
 end
 $$;
 comment on function strongroom.find_message(text, text, text) is
-    'The message, or no row when it does not exist or the viewer may not read its conversation. Errors:'
-    ' SR001, SR020, SR021. Callers: hosts, users.';
+    'The message, or no row when it does not exist or the viewer may not read its conversation.'
+    ' Errors: SR001, SR020, SR021. Callers: hosts, users.';
 
 create function strongroom.count_messages(
     p_tenant_id text,
@@ -2095,7 +2148,8 @@ begin
 end
 $$;
 comment on function strongroom.count_messages(text, text, text) is
-    'How many messages a conversation has. Errors: SR001, SR010, SR020, SR021. Callers: hosts, users.';
+    'How many messages a conversation has. Errors: SR001, SR010, SR020, SR021. Callers: hosts,'
+    ' users.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -2125,7 +2179,8 @@ comment on column strongroom.session_states.tenant_id is 'The tenant.';
 comment on column strongroom.session_states.conversation_id is 'The conversation.';
 comment on column strongroom.session_states.state is 'The object, at most 64 KiB.';
 comment on column strongroom.session_states.version is 'One more at every change.';
-comment on column strongroom.session_states.last_write_id is 'Id of the last change, to know a repeated one.';
+comment on column strongroom.session_states.last_write_id is
+    'Id of the last change, to know a repeated one.';
 comment on column strongroom.session_states.updated_at is 'When it last changed.';
 
 alter table strongroom.session_states enable row level security;
@@ -2235,8 +2290,8 @@ begin
 end
 $$;
 comment on function strongroom.find_session_state(text, text, text) is
-    'The session state; {} at version 0 before the first write; no row when the conversation does not'
-    ' exist or the viewer may not read it. Errors: SR001, SR020, SR021. Callers: hosts, users.';
+    'The session state; {} at version 0 before the first write; no row when the conversation does'
+    ' not exist or the viewer may not read it. Errors: SR001, SR020, SR021. Callers: hosts, users.';
 
 create function strongroom_private.write_session_state(
     p_tenant_id text,
@@ -2285,7 +2340,9 @@ begin
         strongroom_private.merge_json(coalesce(v_state, '{}'), p_patch)
     );
     perform strongroom_private.check_object('state', v_state, 65536);
-    insert into strongroom.session_states (tenant_id, conversation_id, state, version, last_write_id)
+    insert into strongroom.session_states (
+        tenant_id, conversation_id, state, version, last_write_id
+    )
     values (p_tenant_id, p_conversation_id, v_state, p_expected_version + 1, p_write_id)
     on conflict on constraint session_states_pkey do update
     set state = excluded.state,
@@ -2294,7 +2351,9 @@ begin
         updated_at = now();
 end
 $$;
-comment on function strongroom_private.write_session_state(text, text, jsonb, jsonb, bigint, text) is
+comment on function strongroom_private.write_session_state(
+    text, text, jsonb, jsonb, bigint, text
+) is
     'The one versioned change of a session state: replaced, or merged with a patch. Errors: SR001,'
     ' SR004, SR010, SR012.';
 
@@ -2395,8 +2454,8 @@ begin
 end
 $$;
 comment on function strongroom.clear_session_state(text, text, bigint, text) is
-    'Empty the session state, given the version that was read; the version goes on counting. Errors:'
-    ' SR001, SR010, SR012, SR020. Callers: hosts.';
+    'Empty the session state, given the version that was read; the version goes on counting.'
+    ' Errors: SR001, SR010, SR012, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -2430,11 +2489,15 @@ comment on table strongroom.thread_summaries is
 comment on column strongroom.thread_summaries.tenant_id is 'The tenant.';
 comment on column strongroom.thread_summaries.conversation_id is 'The conversation.';
 comment on column strongroom.thread_summaries.version is '1, 2, 3, ... within the conversation.';
-comment on column strongroom.thread_summaries.id is 'The summary''s id: a repeated append is known by it.';
-comment on column strongroom.thread_summaries.covers_to_position is 'The last position that it stands for.';
+comment on column strongroom.thread_summaries.id is
+    'The summary''s id: a repeated append is known by it.';
+comment on column strongroom.thread_summaries.covers_to_position is
+    'The last position that it stands for.';
 comment on column strongroom.thread_summaries.text is 'The summary, at most 1 MiB.';
-comment on column strongroom.thread_summaries.metadata is 'The host''s own JSON object, at most 16 KiB.';
-comment on column strongroom.thread_summaries.created_at is 'When it was appended. It orders nothing.';
+comment on column strongroom.thread_summaries.metadata is
+    'The host''s own JSON object, at most 16 KiB.';
+comment on column strongroom.thread_summaries.created_at is
+    'When it was appended. It orders nothing.';
 
 create trigger summaries_are_insert_only
     before update or delete on strongroom.thread_summaries
@@ -2445,7 +2508,8 @@ create trigger summaries_are_never_truncated
     before truncate on strongroom.thread_summaries
     for each statement
     execute function strongroom_private.keep_history();
-comment on trigger summaries_are_never_truncated on strongroom.thread_summaries is 'See keep_history.';
+comment on trigger summaries_are_never_truncated on strongroom.thread_summaries is
+    'See keep_history.';
 
 alter table strongroom.thread_summaries enable row level security;
 alter table strongroom.thread_summaries force row level security;
@@ -2521,10 +2585,15 @@ begin
         where s.tenant_id = p_tenant_id
             and s.id = v_id
     ) then
-        if p_covers_to_position is null or p_covers_to_position not between 1 and v_last_position then
+        if p_covers_to_position is null
+            or p_covers_to_position not between 1 and v_last_position
+        then
             perform strongroom_private.fail(
                 'invalid_argument',
-                format('covers_to_position must be between 1 and the last position, %s', v_last_position),
+                format(
+                    'covers_to_position must be between 1 and the last position, %s',
+                    v_last_position
+                ),
                 jsonb_build_object('path', 'covers_to_position', 'last_position', v_last_position),
                 'Summarise messages that the conversation has.'
             );
@@ -2589,8 +2658,8 @@ begin
 end
 $$;
 comment on function strongroom.append_thread_summary(text, text, text, bigint, text, jsonb) is
-    'Append a summary of the messages up to a position. A repeat with the same id and content changes'
-    ' nothing. Errors: SR001, SR004, SR010, SR011, SR020, SR030. Callers: hosts.';
+    'Append a summary of the messages up to a position. A repeat with the same id and content'
+    ' changes nothing. Errors: SR001, SR004, SR010, SR011, SR020, SR030. Callers: hosts.';
 
 create function strongroom.find_latest_thread_summary(
     p_tenant_id text,
@@ -2722,8 +2791,9 @@ $$;
 comment on function strongroom.list_thread_summaries(
     text, text, integer, text, text, text, text
 ) is
-    'A page of a conversation''s summaries, forward oldest first. has_more: whether rows follow in the'
-    ' paging direction. Errors: SR001, SR002, SR004, SR010, SR020, SR021. Callers: hosts, users.';
+    'A page of a conversation''s summaries, forward oldest first. has_more: whether rows follow in'
+    ' the paging direction. Errors: SR001, SR002, SR004, SR010, SR020, SR021. Callers: hosts,'
+    ' users.';
 
 create function strongroom_private.find_history_start(
     p_tenant_id text,
@@ -2740,8 +2810,8 @@ declare
     v_unmatched text[];
     v_earlier bigint;
 begin
-    -- A tool result is worth nothing to a model without its call. When a summary ends between the two,
-    -- the verbatim part starts at the call instead, which may lead further back once more.
+    -- A tool result is worth nothing to a model without its call. When a summary ends between the
+    -- two, the verbatim part starts at the call instead, which may lead further back once more.
     while v_start > 1 loop
         select array_agg(p.part ->> 'tool_call_id') filter (where p.part ->> 'type' = 'tool-result')
         into v_unmatched
@@ -2782,7 +2852,8 @@ begin
 end
 $$;
 comment on function strongroom_private.find_history_start(text, text, bigint) is
-    'Where the verbatim messages after a summary start, so that no tool result stands without its call.';
+    'Where the verbatim messages after a summary start, so that no tool result stands without its'
+    ' call.';
 
 create function strongroom.read_history(
     p_tenant_id text,
@@ -2916,10 +2987,10 @@ begin
 end
 $$;
 comment on function strongroom.read_history(text, text, integer, text, text) is
-    'What a model needs to go on: the latest summary (a row of kind summary) and the messages after it'
-    ' (kind message), starting earlier where a tool result would stand without its call, and never with'
-    ' an orphaned one. Page on with the last row''s cursor while has_more. Errors: SR001, SR002, SR004,'
-    ' SR010, SR020, SR021. Callers: hosts, users.';
+    'What a model needs to go on: the latest summary (a row of kind summary) and the messages after'
+    ' it (kind message), starting earlier where a tool result would stand without its call, and'
+    ' never with an orphaned one. Page on with the last row''s cursor while has_more. Errors:'
+    ' SR001, SR002, SR004, SR010, SR020, SR021. Callers: hosts, users.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -2960,21 +3031,24 @@ begin
         where c.tenant_id = p_tenant_id
             and c.id = v_fork_id
     ) then
-        -- Messages up to a position never change, so the lock only keeps the source from being deleted
-        -- while it is copied.
+        -- Messages up to a position never change, so the lock only keeps the source from being
+        -- deleted while it is copied.
         v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
         v_up_to := coalesce(p_up_to_position, v_last_position);
         if v_up_to not between 0 and v_last_position then
             perform strongroom_private.fail(
                 'invalid_argument',
-                format('up_to_position must be between 0 and the last position, %s', v_last_position),
+                format(
+                    'up_to_position must be between 0 and the last position, %s', v_last_position
+                ),
                 jsonb_build_object('path', 'up_to_position', 'last_position', v_last_position),
                 'Fork at a message that the conversation has.'
             );
         end if;
         insert into strongroom.conversations (
-            tenant_id, id, owner_id, title, visibility, agent_id, agent_policy, agent_version, metadata,
-            last_position, last_message_at, forked_from_id, forked_from_position, creation_digest
+            tenant_id, id, owner_id, title, visibility, agent_id, agent_policy, agent_version,
+            metadata, last_position, last_message_at, forked_from_id, forked_from_position,
+            creation_digest
         )
         select
             c.tenant_id,
@@ -3060,18 +3134,18 @@ begin
 end
 $$;
 comment on function strongroom.fork_conversation(text, text, text, bigint, text, text) is
-    'Copy a conversation up to a position (default: all) into a new, private one: messages with new ids'
-    ' and the same positions, and the summaries that cover no more; session state and participants stay'
-    ' behind. A repeat with the same fork id and arguments changes nothing. Errors: SR001, SR004, SR010,'
-    ' SR011, SR020. Callers: hosts.';
+    'Copy a conversation up to a position (default: all) into a new, private one: messages with new'
+    ' ids and the same positions, and the summaries that cover no more; session state and'
+    ' participants stay behind. A repeat with the same fork id and arguments changes nothing.'
+    ' Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
 -- The grant matrix of this migration
 -- ---------------------------------------------------------------------------------------------
 
--- Hosts write tables with their own rights, under row security. Messages and summaries have no update
--- and no delete; conversations are deleted by purge only, and take along what hangs on them.
+-- Hosts write tables with their own rights, under row security. Messages and summaries have no
+-- update and no delete; conversations are deleted by purge only, and take along what hangs on them.
 select strongroom_private.publish_grant(
     'table', '{strongroom.conversations}', '{select,insert,update,delete}',
     '{strongroom_host,service_role}'
