@@ -32,6 +32,19 @@ FUNCTIONS = f"""
     join pg_namespace as n on n.oid = p.pronamespace
     where n.nspname in {OURS}
 """
+BARE_CALLS = (
+    """
+    select format('%s on %s: %s', p.policyname, p.tablename, call[1])
+    from pg_policies as p
+    cross join lateral regexp_matches(
+        regexp_replace(
+            concat_ws(' ', p.qual, p.with_check), 'SELECT [\\w.]+\\(', 'wrapped', 'g'
+        ),
+        '({call})', 'g'
+    ) as call
+    where p.schemaname in """
+    + OURS
+)
 TABLE = "create table strongroom.bad (tenant_id text, id text, primary key (tenant_id, id));"
 SECURED = TABLE + "alter table strongroom.bad enable row level security;"
 
@@ -68,24 +81,24 @@ ADVISORS = (
     Advisor(
         name="auth_rls_initplan",
         # A call that is not the whole of a sub-select runs once per row.
-        query=f"""
-            select format('%s on %s: %s', p.policyname, p.tablename, call[1])
-            from pg_policies as p
-            cross join lateral regexp_matches(
-                regexp_replace(
-                    concat_ws(' ', p.qual, p.with_check),
-                    'SELECT (auth|strongroom_private|pg_catalog)?\\.?\\w+\\(', 'wrapped', 'g'
-                ),
-                '((?:auth|strongroom_private)\\.\\w+|current_setting|pg_has_role)\\(', 'g'
-            ) as call
-            where p.schemaname in {OURS}
-        """,
+        query=BARE_CALLS.format(call="(?:auth\\.\\w+|current_setting|pg_has_role)\\("),
         violation=SECURED
         + """
             create policy slow on strongroom.bad for select
             using (id = current_setting('x.y', true));
         """,
         expects="slow on bad: current_setting",
+    ),
+    Advisor(
+        name="helper_rls_initplan",
+        # The same for our helpers, but for those that ask about the row and so take its columns.
+        query=BARE_CALLS.format(call="strongroom_private\\.\\w+\\((?:\\)|'')"),
+        violation=SECURED
+        + """
+            create policy slow on strongroom.bad for select
+            using ((select strongroom_private.is_trusted()) or strongroom_private.is_trusted());
+        """,
+        expects="slow on bad: strongroom_private.is_trusted()",
     ),
     Advisor(
         name="multiple_permissive_policies",

@@ -39,6 +39,6 @@ def make_hosted(servers: ServerPark) -> Iterator[MakeHosted]:
 
 
 @pytest.fixture(params=["pg18", "pg15"])
-def hosted(request: pytest.FixtureRequest, make_hosted: MakeHosted) -> Database:
+def hosted(request: pytest.FixtureRequest, make_database: Callable[..., Database]) -> Database:
     """A hosted project's database with strongroom, on PostgreSQL 18 and 15 in turn."""
-    return make_hosted(request.param)
+    return make_database("supabase", server=request.param)

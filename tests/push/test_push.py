@@ -251,16 +251,24 @@ def test_there_is_no_down_file_where_the_cli_would_apply_it_as_an_up() -> None:
 
 # The seed.
 
+SEEDED = """
+    select t.tenant_id, t.name, t.version,
+        (select count(*) from strongroom.memberships),
+        (select string_agg(m.role, ' ' order by m.position) from strongroom.messages as m)
+    from strongroom.tenants as t
+"""
 
-def test_the_seed_makes_a_demo_tenant(hosted: Database, project: Project) -> None:
-    (project.folder / "supabase" / "seed.sql").write_bytes(
-        (ROOT / "supabase" / "seed.sql").read_bytes()
-    )
-    (project.folder / "supabase" / "config.toml").write_bytes(
-        (ROOT / "supabase" / "config.toml").read_bytes()
-    )
+
+def test_the_seed_makes_a_demo_tenant_and_running_it_again_changes_nothing(
+    hosted: Database, project: Project
+) -> None:
+    for name in ("seed.sql", "config.toml"):
+        (project.folder / "supabase" / name).write_bytes((ROOT / "supabase" / name).read_bytes())
     emit(project.folder, now=NOW, migrations=package())
     project.push(hosted, "--include-seed")
-    assert rows(hosted, "select tenant_id, name from strongroom.tenants") == [
-        ("demo", "Demo tenant")
-    ]
+    wanted = [("demo", "Demo tenant", 1, 2, "user assistant tool assistant")]
+    assert rows(hosted, SEEDED) == wanted
+
+    with hosted.connect(user="postgres") as connection:
+        connection.execute((ROOT / "supabase/seed.sql").read_bytes())
+    assert rows(hosted, SEEDED) == wanted

@@ -1,0 +1,2066 @@
+-- GENERATED from strongroom's migration 0001_foundation: do not edit this copy.
+
+-- strongroom 0001: foundation
+--
+-- Purpose     The ground that every other migration stands on: two schemas, the host role, who is
+--             calling and for which tenant, typed errors, checks, cursors, grants as data, the
+--             schema's own history, tenants and memberships.
+-- Run it      In ONE transaction: `strongroom migrate apply`, `supabase db push`, or
+--             `psql --single-transaction --set ON_ERROR_STOP=1 --file ...`. Anything else is
+--             refused.
+-- Needs       A database that the migrating role owns, or CREATE on it. No superuser, no BYPASSRLS,
+--             no extension.
+-- Two walls   1. Every function takes the tenant, and every predicate, key and foreign key has it.
+--             2. Row security, enabled AND forced on every table. A policy asks two questions:
+--                which tenant is bound (strongroom_private.current_tenant), and is the statement
+--                run by trusted code (strongroom_private.is_trusted).
+-- Who calls   host: strongroom_host and its members, Supabase's service_role, the schema's owner.
+--             user: Supabase's authenticated; tenant and principal come from the JWT, never from
+--             an argument. Everybody else is nobody, and sees and does nothing.
+-- Locks       Migrations take one advisory lock that ends with their transaction, so no connection
+--             pooler can orphan it. Ordinary functions of this file lock single rows only.
+
+select set_config('strongroom.migrating', '1', true);
+
+do $$
+begin
+    if current_setting('strongroom.migrating', true) is distinct from '1' then
+        raise exception using
+            errcode = 'SR041',
+            message = 'strongroom 0001: the file is not being run in one transaction',
+            detail = '{"version": 1}',
+            hint = 'Use psql --single-transaction, strongroom migrate apply, or supabase db push.';
+    end if;
+    perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('strongroom.migrate', 0));
+    if pg_catalog.to_regclass('strongroom.schema_history') is not null then
+        raise exception using
+            errcode = 'SR041',
+            message = 'strongroom 0001 (foundation) is applied already',
+            detail = '{"version": 1}',
+            hint = 'Nothing to do. If `supabase db push` asked for it, tell its history with'
+                ' `supabase migration repair --status applied`.';
+    end if;
+end
+$$;
+
+create schema strongroom;
+comment on schema strongroom is
+    'Everything an AI agent platform must remember: tables, and the functions that hosts,'
+    ' end users and DBAs call.';
+
+create schema strongroom_private;
+comment on schema strongroom_private is
+    'Helpers of strongroom. Never expose this schema through an API.';
+
+-- The host role is a role of the whole server, so another database may have made it already, in
+-- this very moment perhaps. A plain database owner may not make roles: then the owner itself is the
+-- host, and strongroom_private.apply_grants() gives the role its rights when an administrator adds
+-- it.
+do $$
+begin
+    if pg_catalog.to_regrole('strongroom_host') is null then
+        create role strongroom_host nologin;
+    end if;
+exception
+    when insufficient_privilege then
+        raise notice 'strongroom: this role may not create the role strongroom_host; the schema''s'
+            ' owner is the only host until an administrator creates it and'
+            ' strongroom_private.apply_grants() is run';
+    when duplicate_object or unique_violation then
+        null;
+end
+$$;
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Errors
+-- ---------------------------------------------------------------------------------------------
+-- Invariant: every failure that strongroom raises has an SQLSTATE of class SR from this registry,
+-- machine-readable fields as JSON in DETAIL, and what to do next in HINT.
+
+create function strongroom_private.error_codes()
+returns table (code text, name text, retryable boolean, meaning text)
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select
+        v.code,
+        v.name,
+        v.retryable,
+        v.meaning
+    from (values
+        ('SR001', 'invalid_argument', false, 'An argument has the wrong type or shape. Nothing was written.'),
+        ('SR002', 'invalid_cursor', false, 'A cursor is damaged, or belongs to another list, filter or direction.'),
+        ('SR003', 'invalid_text', false, 'A text holds a character that PostgreSQL cannot store: U+0000 or half of a surrogate pair.'),
+        ('SR004', 'limit_exceeded', false, 'A value is larger than its documented limit. Nothing was cut and nothing was written.'),
+        ('SR010', 'not_found', false, 'The record does not exist, is deleted, or may not be read by this caller.'),
+        ('SR011', 'already_exists', false, 'Another record holds this id or unique name, with other content.'),
+        ('SR012', 'version_conflict', false, 'The record has changed since the version that the caller read.'),
+        ('SR020', 'permission_denied', false, 'This caller may not do this.'),
+        ('SR021', 'tenant_mismatch', false, 'The tenant of the call is not the tenant of the caller''s claims or unit of work.'),
+        ('SR030', 'invalid_transition', false, 'The record''s state does not allow this step.'),
+        ('SR031', 'stale_claim', false, 'The claim token is no longer the record''s newest one: somebody else has taken over.'),
+        ('SR040', 'missing_capability', false, 'This adapter or server lacks a capability that the call or an enabled feature needs.'),
+        ('SR041', 'schema_version', false, 'The database''s strongroom schema is missing, older or newer than this package, or changed by hand.'),
+        ('SR050', 'unavailable', true, 'The database cannot be reached, or did not answer in time. The call may be repeated.')
+    ) as v (code, name, retryable, meaning)
+$$;
+comment on function strongroom_private.error_codes() is
+    'The registry of SQLSTATEs that strongroom raises; the same as sql/errors.toml.';
+
+create function strongroom_private.fail(
+    p_name text,
+    p_message text,
+    p_detail jsonb,
+    p_hint text
+)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_code text;
+begin
+    select e.code
+    into strict v_code
+    from strongroom_private.error_codes() as e
+    where e.name = p_name;
+
+    raise exception using
+        errcode = v_code,
+        message = p_message,
+        detail = p_detail::text,
+        hint = p_hint;
+end
+$$;
+comment on function strongroom_private.fail(text, text, jsonb, text) is
+    'Raise the error of this name from the registry. Every refusal of strongroom comes through'
+    ' here.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Checks of arguments
+-- ---------------------------------------------------------------------------------------------
+-- Each one names the field. They run before anything is written.
+
+create function strongroom_private.check_id(p_field text, p_value text)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_value is null or p_value = '' then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s is required', p_field),
+            jsonb_build_object('path', p_field),
+            'Give a text of 1 to 255 characters.'
+        );
+    elsif char_length(p_value) > 255 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('%s has %s characters; at most 255 are allowed', p_field, char_length(p_value)),
+            jsonb_build_object('path', p_field, 'limit', 255, 'actual', char_length(p_value)),
+            'Use a shorter text, for example a hash of the long one.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_id(text, text) is
+    'An id, name or key must be there and have 1 to 255 characters. Errors: SR001, SR004.';
+
+create function strongroom_private.check_optional_id(p_field text, p_value text)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_value is not null then
+        perform strongroom_private.check_id(p_field, p_value);
+    end if;
+end
+$$;
+comment on function strongroom_private.check_optional_id(text, text) is
+    'An id, name or key that may be missing. Errors: SR001, SR004.';
+
+create function strongroom_private.check_ids(p_field text, p_values text[])
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_index integer;
+begin
+    if p_values is null or array_ndims(p_values) > 1 then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a plain list', p_field),
+            jsonb_build_object('path', p_field),
+            'Give a list of texts; an empty list is fine.'
+        );
+    end if;
+    if cardinality(p_values) > 1000 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('%s has %s entries; at most 1000 are allowed', p_field, cardinality(p_values)),
+            jsonb_build_object('path', p_field, 'limit', 1000, 'actual', cardinality(p_values)),
+            'Use a role or tenant-wide visibility for large groups.'
+        );
+    end if;
+    for v_index in 1 .. cardinality(p_values) loop
+        perform strongroom_private.check_id(
+            format('%s[%s]', p_field, v_index - 1),
+            p_values[v_index]
+        );
+    end loop;
+end
+$$;
+comment on function strongroom_private.check_ids(text, text[]) is
+    'A list of at most 1,000 ids. Errors: SR001, SR004.';
+
+create function strongroom_private.check_choice(p_field text, p_value text, p_choices text[])
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_value is null or p_value <> all (p_choices) then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be one of: %s', p_field, array_to_string(p_choices, ', ')),
+            jsonb_build_object('path', p_field, 'choices', p_choices, 'actual', p_value),
+            'Use one of the listed values.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_choice(text, text, text[]) is
+    'A value must be one of a closed list. Errors: SR001.';
+
+create function strongroom_private.check_object(p_field text, p_value jsonb, p_limit_bytes integer)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_bytes integer;
+begin
+    if p_value is null or jsonb_typeof(p_value) <> 'object' then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a JSON object', p_field),
+            jsonb_build_object('path', p_field, 'actual', jsonb_typeof(p_value)),
+            'Give an object; an empty one is fine.'
+        );
+    end if;
+    v_bytes := octet_length(p_value::text);
+    if v_bytes > p_limit_bytes then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('%s has %s bytes; at most %s are allowed', p_field, v_bytes, p_limit_bytes),
+            jsonb_build_object('path', p_field, 'limit', p_limit_bytes, 'actual', v_bytes),
+            'Keep large data in a file or artifact, and its id here.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_object(text, jsonb, integer) is
+    'A JSON object of bounded size, counted in bytes of its text form. Errors: SR001, SR004.';
+
+create function strongroom_private.check_limit(p_limit integer)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_limit is null or p_limit < 1 then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            'limit must be at least 1',
+            jsonb_build_object('path', 'limit', 'actual', p_limit),
+            'Ask for 1 to 500 rows and follow the cursor.'
+        );
+    elsif p_limit > 500 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('limit is %s; a page has at most 500 rows', p_limit),
+            jsonb_build_object('path', 'limit', 'limit', 500, 'actual', p_limit),
+            'Ask for 1 to 500 rows and follow the cursor.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_limit(integer) is
+    'A page has 1 to 500 rows; a limit is refused, never clamped. Errors: SR001, SR004.';
+
+create function strongroom_private.check_keys(p_field text, p_value jsonb, p_allowed text[])
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_key text;
+begin
+    if p_value is null or jsonb_typeof(p_value) <> 'object' then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a JSON object', p_field),
+            jsonb_build_object('path', p_field, 'actual', jsonb_typeof(p_value)),
+            format('Give an object with any of: %s.', array_to_string(p_allowed, ', '))
+        );
+    end if;
+    select k
+    into v_key
+    from jsonb_object_keys(p_value - p_allowed) as k
+    order by k
+    limit 1;
+    if v_key is not null then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s.%s is not a known field', p_field, v_key),
+            jsonb_build_object('path', format('%s.%s', p_field, v_key)),
+            format('Known fields: %s.', array_to_string(p_allowed, ', '))
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_keys(text, jsonb, text[]) is
+    'An object may have no keys but these. Errors: SR001.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Who is calling, and for which tenant
+-- ---------------------------------------------------------------------------------------------
+-- Two roles matter, and they differ inside a SECURITY DEFINER function:
+--   the caller    the role that the connection acts as: SET ROLE if there was one, else the login.
+--                 A definer function does not change it, so it decides whose claims count.
+--   current_user  the role whose rights the running statement has: the schema's owner inside a
+--                 definer function. Policies let it pass their permission rules (never their tenant
+--                 rule), so definer functions also work where the owner is bound by row security.
+
+create function strongroom_private.role_kind(p_role text)
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_role = 'authenticated' then
+        return 'user';
+    elsif p_role = 'anon' then
+        return null;
+    elsif p_role = 'service_role'
+        or pg_has_role(p_role, to_regrole('strongroom_host')::oid, 'usage')
+    then
+        return 'host';
+    elsif exists (
+        select
+        from pg_namespace as n
+        where n.nspname = 'strongroom'
+            and pg_has_role(p_role, n.nspowner, 'usage')
+    ) then
+        return 'host';
+    end if;
+    return null;
+end
+$$;
+comment on function strongroom_private.role_kind(text) is
+    'What a database role is to strongroom: host, user, or null for everybody else. A role becomes'
+    ' a host by membership in strongroom_host, and by nothing that a request can contain.';
+
+create function strongroom_private.caller_kind()
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return strongroom_private.role_kind(
+        coalesce(nullif(current_setting('role', true), 'none'), session_user)
+    );
+end
+$$;
+comment on function strongroom_private.caller_kind() is
+    'Who the connection acts as: host, user, or null for everybody else. The same inside a definer'
+    ' function.';
+
+create function strongroom_private.is_trusted()
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return coalesce(strongroom_private.role_kind(current_user::text) = 'host', false);
+end
+$$;
+comment on function strongroom_private.is_trusted() is
+    'Whether the running statement has a host''s rights: a host itself, or a reviewed definer'
+    ' function. Permission rules of policies ask this; tenant rules never do.';
+
+create function strongroom_private.read_claims()
+returns jsonb
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_claims jsonb;
+begin
+    v_claims := nullif(current_setting('request.jwt.claims', true), '')::jsonb;
+    if jsonb_typeof(v_claims) = 'object' then
+        return v_claims;
+    end if;
+    return null;
+exception
+    when data_exception then
+        -- Text that is not JSON means no claims, and so no rows: never an error that a policy
+        -- throws.
+        return null;
+end
+$$;
+comment on function strongroom_private.read_claims() is
+    'The JWT''s claims, or null when there are none or they are malformed.';
+
+create function strongroom_private.read_text_claim(p_claims jsonb, p_path text[])
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select case
+        when jsonb_typeof(p_claims #> p_path) = 'string'
+            and char_length(p_claims #>> p_path) between 1 and 255
+        then p_claims #>> p_path
+    end
+$$;
+comment on function strongroom_private.read_text_claim(jsonb, text[]) is
+    'A claim that must be a text of 1 to 255 characters; anything else counts as missing.';
+
+create function strongroom_private.bound_tenant()
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_kind text := strongroom_private.caller_kind();
+begin
+    if v_kind = 'host' then
+        -- After a transaction that bound a tenant, the setting is empty and not null.
+        return nullif(current_setting('strongroom.tenant_id', true), '');
+    elsif v_kind = 'user' then
+        return strongroom_private.read_text_claim(
+            strongroom_private.read_claims(),
+            '{app_metadata,tenant_id}'
+        );
+    end if;
+    return null;
+end
+$$;
+comment on function strongroom_private.bound_tenant() is
+    'The tenant of this statement: for a host the setting strongroom.tenant_id, which the functions'
+    ' bind for the transaction; for a user app_metadata.tenant_id of the JWT; else null.';
+
+create function strongroom_private.current_principal()
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if strongroom_private.caller_kind() = 'user' then
+        return strongroom_private.read_text_claim(strongroom_private.read_claims(), '{sub}');
+    end if;
+    return null;
+end
+$$;
+comment on function strongroom_private.current_principal() is
+    'The principal of a user''s JWT (sub); null for everybody else.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Cursors
+-- ---------------------------------------------------------------------------------------------
+-- A cursor is opaque text: version, checksum, scope, keys of one row. The scope is a hash of the
+-- list, its filter and its direction, so a cursor of another list is refused and not misread.
+
+create function strongroom_private.cursor_scope(p_list text, p_filter jsonb, p_direction text)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select left(md5(concat_ws(chr(31), p_list, p_filter::text, p_direction)), 12)
+$$;
+comment on function strongroom_private.cursor_scope(text, jsonb, text) is
+    'What a cursor is bound to: a hash of the list, its filter and its direction.';
+
+create function strongroom_private.encode_cursor(p_scope text, p_keys text[])
+returns text
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_payload text := p_scope || array_to_json(p_keys)::text;
+begin
+    return '1' || translate(
+        encode(convert_to(left(md5(v_payload), 8) || v_payload, 'UTF8'), 'base64'),
+        E'+/=\n',
+        '-_'
+    );
+end
+$$;
+comment on function strongroom_private.encode_cursor(text, text[]) is
+    'The cursor of a row with these keys in this scope.';
+
+create function strongroom_private.decode_cursor(p_field text, p_cursor text, p_scope text)
+returns text[]
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_text text;
+    v_problem text := 'is damaged';
+begin
+    if p_cursor is null then
+        return null;
+    end if;
+    begin
+        if left(p_cursor, 1) = '1' and char_length(p_cursor) < 8192 then
+            v_text := translate(substr(p_cursor, 2), '-_', '+/');
+            v_text := convert_from(
+                decode(rpad(v_text, (char_length(v_text) + 3) / 4 * 4, '='), 'base64'),
+                'UTF8'
+            );
+            if left(v_text, 8) = left(md5(substr(v_text, 9)), 8) then
+                if substr(v_text, 9, 12) = p_scope then
+                    return array(select json_array_elements_text(substr(v_text, 21)::json));
+                end if;
+                v_problem := 'belongs to another list, filter or direction';
+            end if;
+        end if;
+    exception
+        when data_exception then
+            null;
+    end;
+    perform strongroom_private.fail(
+        'invalid_cursor',
+        format('%s %s', p_field, v_problem),
+        jsonb_build_object('path', p_field),
+        'Use a cursor of the same list with the same filter and direction, or start without one.'
+    );
+    return null;
+end
+$$;
+comment on function strongroom_private.decode_cursor(text, text, text) is
+    'The keys in a cursor; null without one. Errors: SR002 when it is damaged or foreign.';
+
+create function strongroom_private.to_microseconds(p_moment timestamptz)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select (extract(epoch from p_moment) * 1000000)::bigint::text
+$$;
+comment on function strongroom_private.to_microseconds(timestamptz) is
+    'A moment as whole microseconds since 1970, for cursors: no time zone, no rounding.';
+
+create function strongroom_private.from_microseconds(p_microseconds text)
+returns timestamptz
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select timestamptz 'epoch' + p_microseconds::bigint * interval '1 microsecond'
+$$;
+comment on function strongroom_private.from_microseconds(text) is
+    'The reverse of to_microseconds.';
+
+create function strongroom_private.check_page(
+    p_limit integer,
+    p_after text,
+    p_before text,
+    p_direction text
+)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.check_limit(p_limit);
+    perform strongroom_private.check_choice('direction', p_direction, '{forward,backward}');
+    if p_after is not null and p_before is not null then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            'after and before exclude each other',
+            '{"path": "before"}',
+            'Page on with `after`, or back with `before`.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_page(integer, text, text, text) is
+    'The paging arguments that every list has. Errors: SR001, SR004.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Grants are data
+-- ---------------------------------------------------------------------------------------------
+-- Invariant: after every migration the rights of PUBLIC, anon, authenticated, service_role and
+-- strongroom_host on both schemas are exactly the rows of this table, whatever default privileges
+-- the server has. Roles that the server lacks are left out, and served when apply_grants() runs
+-- again.
+
+create table strongroom_private.grants (
+    object_kind text collate "C" not null,
+    object_name text collate "C" not null,
+    column_name text collate "C" not null default '',
+    privilege text collate "C" not null,
+    role_name text collate "C" not null,
+    constraint grants_pkey
+        primary key (object_kind, object_name, column_name, privilege, role_name),
+    constraint object_kind_is_known
+        check (object_kind in ('schema', 'table', 'function')),
+    constraint privilege_is_known
+        check (privilege in ('usage', 'select', 'insert', 'update', 'delete', 'execute')),
+    constraint role_is_a_published_one
+        check (role_name in ('strongroom_host', 'service_role', 'authenticated'))
+);
+comment on table strongroom_private.grants is
+    'The published grant matrix: which role may do what with which object. anon and PUBLIC have'
+    ' none.';
+comment on column strongroom_private.grants.object_kind is 'schema, table (or view) or function.';
+comment on column strongroom_private.grants.object_name is
+    'The qualified name; functions have no overloads.';
+comment on column strongroom_private.grants.column_name is
+    'The one column that is meant, or empty for the whole object.';
+comment on column strongroom_private.grants.privilege is 'The right, in lower case.';
+comment on column strongroom_private.grants.role_name is 'The role that has it.';
+
+alter table strongroom_private.grants enable row level security;
+alter table strongroom_private.grants force row level security;
+create policy owner_only on strongroom_private.grants
+    using ((select strongroom_private.is_trusted()))
+    with check ((select strongroom_private.is_trusted()));
+comment on policy owner_only on strongroom_private.grants is
+    'Only the schema''s owner has any right on this table; a forced policy binds the owner too.';
+
+create function strongroom_private.publish_grant(
+    p_object_kind text,
+    p_object_names text[],
+    p_privileges text[],
+    p_roles text[],
+    p_columns text[] default '{""}'
+)
+returns void
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    insert into strongroom_private.grants (
+        object_kind, object_name, column_name, privilege, role_name
+    )
+    select
+        p_object_kind,
+        o.object_name,
+        c.column_name,
+        p.privilege,
+        r.role_name
+    from unnest(p_object_names) as o (object_name)
+    cross join unnest(p_columns) as c (column_name)
+    cross join unnest(p_privileges) as p (privilege)
+    cross join unnest(p_roles) as r (role_name)
+$$;
+comment on function strongroom_private.publish_grant(text, text[], text[], text[], text[]) is
+    'Add rows to the grant matrix; finish_migration makes them true. For migrations.';
+
+create function strongroom_private.apply_grants()
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_role text;
+    v_grant record;
+begin
+    foreach v_role in array
+        array['public', 'anon', 'authenticated', 'service_role', 'strongroom_host']
+    loop
+        continue when v_role <> 'public' and to_regrole(v_role) is null;
+        execute format(
+            'revoke all on schema strongroom, strongroom_private from %1$s cascade;'
+            ' revoke all on all tables in schema strongroom, strongroom_private from %1$s cascade;'
+            ' revoke all on all sequences in schema strongroom, strongroom_private'
+            ' from %1$s cascade;'
+            ' revoke all on all routines in schema strongroom, strongroom_private'
+            ' from %1$s cascade',
+            case v_role when 'public' then v_role else quote_ident(v_role) end
+        );
+    end loop;
+    for v_grant in
+        select
+            g.object_kind,
+            g.object_name,
+            g.role_name,
+            string_agg(
+                g.privilege || case g.column_name
+                    when '' then '' else format(' (%I)', g.column_name)
+                end,
+                ', '
+            ) as privileges
+        from strongroom_private.grants as g
+        where to_regrole(g.role_name) is not null
+        group by
+            g.object_kind,
+            g.object_name,
+            g.role_name
+    loop
+        execute format(
+            'grant %s on %s %s to %I',
+            v_grant.privileges,
+            v_grant.object_kind,
+            v_grant.object_name,
+            v_grant.role_name
+        );
+    end loop;
+end
+$$;
+comment on function strongroom_private.apply_grants() is
+    'Make the rights on both schemas exactly the grant matrix. Run by every migration; run it by'
+    ' hand, as the schema''s owner, after a missing role was added to the server.';
+
+create function strongroom_private.list_grant_differences()
+returns table (
+    object_kind text,
+    object_name text,
+    column_name text,
+    privilege text,
+    role_name text,
+    problem text
+)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    with actual as (
+        select
+            'schema' as object_kind,
+            n.nspname::text as object_name,
+            '' as column_name,
+            a.grantee,
+            lower(a.privilege_type) as privilege
+        from pg_namespace as n
+        cross join aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+        where n.nspname in ('strongroom', 'strongroom_private')
+        union all
+        select
+            'table',
+            format('%s.%s', n.nspname, c.relname),
+            '',
+            a.grantee,
+            lower(a.privilege_type)
+        from pg_class as c
+        inner join pg_namespace as n on n.oid = c.relnamespace
+        cross join aclexplode(c.relacl) as a
+        where n.nspname in ('strongroom', 'strongroom_private')
+            and c.relkind in ('r', 'p', 'v', 'm', 'S')
+        union all
+        select
+            'table',
+            format('%s.%s', n.nspname, c.relname),
+            t.attname::text,
+            a.grantee,
+            lower(a.privilege_type)
+        from pg_class as c
+        inner join pg_namespace as n on n.oid = c.relnamespace
+        inner join pg_attribute as t on t.attrelid = c.oid
+        cross join aclexplode(t.attacl) as a
+        where n.nspname in ('strongroom', 'strongroom_private')
+        union all
+        select
+            'function',
+            format('%s.%s', n.nspname, p.proname),
+            '',
+            a.grantee,
+            lower(a.privilege_type)
+        from pg_proc as p
+        inner join pg_namespace as n on n.oid = p.pronamespace
+        cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
+        where n.nspname in ('strongroom', 'strongroom_private')
+    ),
+    held as (
+        select
+            a.object_kind,
+            a.object_name,
+            a.column_name,
+            a.privilege,
+            coalesce(r.rolname::text, 'public') as role_name
+        from actual as a
+        left join pg_roles as r on r.oid = a.grantee
+        where a.grantee = 0
+            or r.rolname in ('anon', 'authenticated', 'service_role', 'strongroom_host')
+    ),
+    wanted as (
+        select
+            g.object_kind,
+            g.object_name,
+            g.column_name,
+            g.privilege,
+            g.role_name
+        from strongroom_private.grants as g
+        where to_regrole(g.role_name) is not null
+    )
+    select
+        w.object_kind,
+        w.object_name,
+        w.column_name,
+        w.privilege,
+        w.role_name,
+        'missing'
+    from wanted as w
+    where (w.object_kind, w.object_name, w.column_name, w.privilege, w.role_name) not in (
+        select
+            h.object_kind,
+            h.object_name,
+            h.column_name,
+            h.privilege,
+            h.role_name
+        from held as h
+    )
+    union all
+    select
+        h.object_kind,
+        h.object_name,
+        h.column_name,
+        h.privilege,
+        h.role_name,
+        'unexpected'
+    from held as h
+    where (h.object_kind, h.object_name, h.column_name, h.privilege, h.role_name) not in (
+        select
+            w.object_kind,
+            w.object_name,
+            w.column_name,
+            w.privilege,
+            w.role_name
+        from wanted as w
+    )
+$$;
+comment on function strongroom_private.list_grant_differences() is
+    'Where the catalog''s rights differ from the grant matrix: none, on a sound database.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- The schema's own history
+-- ---------------------------------------------------------------------------------------------
+-- Invariant: a migration records itself in the transaction that makes its objects, whoever runs it,
+-- so the history is true after `strongroom migrate apply`, `supabase db push` and a DBA alike.
+
+create table strongroom.schema_history (
+    version integer not null,
+    name text collate "C" not null,
+    status text collate "C" not null,
+    reason text,
+    applied_at timestamptz not null default now(),
+    applied_by text collate "C" not null default current_user,
+    constraint schema_history_pkey primary key (version),
+    constraint version_is_positive check (version > 0),
+    constraint status_is_known check (status in ('applied', 'skipped')),
+    constraint a_skipped_migration_says_why check (status = 'applied' or reason is not null)
+);
+comment on table strongroom.schema_history is
+    'Which migrations this database has; written by the migrations themselves.';
+comment on column strongroom.schema_history.version is 'The migration''s number: 1, 2, 3, ...';
+comment on column strongroom.schema_history.name is 'The domain that the migration builds.';
+comment on column strongroom.schema_history.status is
+    'applied, or skipped where the server lacks what it needs.';
+comment on column strongroom.schema_history.reason is 'Why it was skipped.';
+comment on column strongroom.schema_history.applied_at is 'When.';
+comment on column strongroom.schema_history.applied_by is 'By which database role.';
+
+alter table strongroom.schema_history enable row level security;
+alter table strongroom.schema_history force row level security;
+create policy hosts_read on strongroom.schema_history
+    for select
+    using ((select strongroom_private.is_trusted()));
+comment on policy hosts_read on strongroom.schema_history is
+    'Hosts read the history, to compare it with their package.';
+create policy owner_inserts on strongroom.schema_history
+    for insert
+    with check ((select strongroom_private.is_trusted()));
+comment on policy owner_inserts on strongroom.schema_history is
+    'The schema''s owner records a migration; nobody else has the right to insert.';
+create policy owner_deletes on strongroom.schema_history
+    for delete
+    using ((select strongroom_private.is_trusted()));
+comment on policy owner_deletes on strongroom.schema_history is
+    'The schema''s owner takes a migration back; nobody else has the right to delete.';
+
+create function strongroom_private.begin_migration(p_version integer, p_name text)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform pg_advisory_xact_lock(hashtextextended('strongroom.migrate', 0));
+    if exists (select from strongroom.schema_history as h where h.version = p_version) then
+        perform strongroom_private.fail(
+            'schema_version',
+            format('strongroom %s (%s) is applied already', to_char(p_version, 'FM0000'), p_name),
+            jsonb_build_object('version', p_version),
+            'Nothing to do. If `supabase db push` asked for it, tell its history with'
+            ' `supabase migration repair --status applied`.'
+        );
+    end if;
+    if p_version > 1
+        and not exists (select from strongroom.schema_history as h where h.version = p_version - 1)
+    then
+        perform strongroom_private.fail(
+            'schema_version',
+            format('strongroom %s needs %s first',
+                to_char(p_version, 'FM0000'), to_char(p_version - 1, 'FM0000')),
+            jsonb_build_object('version', p_version),
+            'Run the migrations in the order of their numbers.'
+        );
+    end if;
+    perform set_config('strongroom.migrating', p_version::text, true);
+end
+$$;
+comment on function strongroom_private.begin_migration(integer, text) is
+    'The first statement of a migration: one at a time, in order, once. The lock ends with the'
+    ' transaction. Errors: SR041.';
+
+create function strongroom_private.require_transaction(p_version integer)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if current_setting('strongroom.migrating', true) is distinct from p_version::text then
+        perform strongroom_private.fail(
+            'schema_version',
+            format(
+                'strongroom %s is not being run in one transaction', to_char(p_version, 'FM0000')
+            ),
+            jsonb_build_object('version', p_version),
+            'Use psql --single-transaction, strongroom migrate apply, or supabase db push.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.require_transaction(integer) is
+    'The second statement of a migration: refuse to run statement by statement, where a failure'
+    ' would leave half of it. Errors: SR041.';
+
+create function strongroom_private.finish_migration(
+    p_version integer,
+    p_name text,
+    p_skipped_because text default null
+)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.require_transaction(p_version);
+    insert into strongroom.schema_history (version, name, status, reason)
+    values (
+        p_version,
+        p_name,
+        case when p_skipped_because is null then 'applied' else 'skipped' end,
+        p_skipped_because
+    );
+    perform strongroom_private.apply_grants();
+    -- PostgREST keeps the signatures it has seen; tell it that there are new ones.
+    perform pg_notify('pgrst', 'reload schema');
+end
+$$;
+comment on function strongroom_private.finish_migration(integer, text, text) is
+    'The last statement of a migration: record it, make the grants true, tell PostgREST.';
+
+create function strongroom_private.begin_reversal(p_version integer, p_tables text[])
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_table text;
+    v_filled boolean;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('strongroom.migrate', 0));
+    if p_version is distinct from (select max(h.version) from strongroom.schema_history as h) then
+        perform strongroom_private.fail(
+            'schema_version',
+            format('strongroom %s is not the newest migration here', to_char(p_version, 'FM0000')),
+            jsonb_build_object('version', p_version),
+            'Take migrations back from the newest one down.'
+        );
+    end if;
+    if coalesce(current_setting('strongroom.allow_data_loss', true), '') = 'on' then
+        return;
+    end if;
+    foreach v_table in array p_tables loop
+        -- The owner may be bound by row security and would see an empty table. The statement is
+        -- undone with the transaction when the check refuses.
+        execute format('alter table %s no force row level security', v_table);
+        execute format('select exists (select from %s)', v_table) into v_filled;
+        if v_filled then
+            perform strongroom_private.fail(
+                'schema_version',
+                format('%s holds rows that taking back strongroom %s would delete',
+                    v_table, to_char(p_version, 'FM0000')),
+                jsonb_build_object('version', p_version, 'table', v_table),
+                'Save the data first; then `strongroom migrate down --allow-data-loss`, or'
+                ' `set local strongroom.allow_data_loss = ''on''` in the same transaction.'
+            );
+        end if;
+    end loop;
+end
+$$;
+comment on function strongroom_private.begin_reversal(integer, text[]) is
+    'The first statement of a migration''s way back: newest first, and no rows are lost unless the'
+    ' setting strongroom.allow_data_loss is on. Errors: SR041.';
+
+create function strongroom_private.finish_reversal(p_version integer)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    delete from strongroom_private.grants as g
+    where g.object_kind = 'table'
+        and to_regclass(g.object_name) is null;
+    delete from strongroom_private.grants as g
+    where g.object_kind = 'function'
+        and to_regproc(g.object_name) is null;
+    delete from strongroom.schema_history as h
+    where h.version = p_version;
+    perform pg_notify('pgrst', 'reload schema');
+end
+$$;
+comment on function strongroom_private.finish_reversal(integer) is
+    'The last statement of a migration''s way back: forget it and the grants of what is gone.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Tenants
+-- ---------------------------------------------------------------------------------------------
+-- Invariants: every other record hangs on a tenant. A suspended tenant is readable by hosts,
+-- refuses every write, and shows its users nothing but its own row.
+
+create table strongroom.tenants (
+    tenant_id text collate "C" not null,
+    name text not null,
+    status text collate "C" not null default 'active',
+    metadata jsonb not null default '{}',
+    version bigint not null default 1,
+    creation_digest text collate "C" not null,
+    last_write_id text collate "C",
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    constraint tenants_pkey primary key (tenant_id),
+    constraint tenant_id_has_1_to_255_characters check (char_length(tenant_id) between 1 and 255),
+    constraint name_has_1_to_255_characters check (char_length(name) between 1 and 255),
+    constraint status_is_active_or_suspended check (status in ('active', 'suspended')),
+    constraint metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
+    constraint version_is_positive check (version > 0)
+);
+comment on table strongroom.tenants is 'Who owns everything else: one customer, team or project.';
+comment on column strongroom.tenants.tenant_id is 'The id that every call names.';
+comment on column strongroom.tenants.name is 'A name for people.';
+comment on column strongroom.tenants.status is 'active or suspended.';
+comment on column strongroom.tenants.metadata is 'The host''s own JSON object, at most 16 KiB.';
+comment on column strongroom.tenants.version is
+    'One more at every change; updates name the version they read.';
+comment on column strongroom.tenants.creation_digest is
+    'Hash of what it was created with, to know a repeated create.';
+comment on column strongroom.tenants.last_write_id is
+    'Id of the last change, to know a repeated one.';
+comment on column strongroom.tenants.created_at is 'When it was created.';
+comment on column strongroom.tenants.updated_at is 'When it last changed.';
+
+alter table strongroom.tenants enable row level security;
+alter table strongroom.tenants force row level security;
+-- These policies ask bound_tenant(), not current_tenant(), which itself reads this table.
+create policy tenant_reads on strongroom.tenants
+    for select
+    using (tenant_id = (select strongroom_private.bound_tenant()));
+comment on policy tenant_reads on strongroom.tenants is
+    'A host reads the tenant that is bound, a user the tenant of the JWT.';
+create policy host_inserts on strongroom.tenants
+    for insert
+    with check (
+        tenant_id = (select strongroom_private.bound_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_inserts on strongroom.tenants is 'Hosts create the tenant that is bound.';
+create policy host_updates on strongroom.tenants
+    for update
+    using (
+        tenant_id = (select strongroom_private.bound_tenant())
+        and (select strongroom_private.is_trusted())
+    )
+    with check (
+        tenant_id = (select strongroom_private.bound_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_updates on strongroom.tenants is 'Hosts change the tenant that is bound.';
+create policy host_deletes on strongroom.tenants
+    for delete
+    using (
+        tenant_id = (select strongroom_private.bound_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_deletes on strongroom.tenants is 'Hosts purge the tenant that is bound.';
+
+-- SECURITY DEFINER: policies of other tables call it for users, who may be bound by policies that
+-- would call it again. It answers only for the tenant that is bound.
+create function strongroom_private.is_active_tenant(p_tenant_id text)
+returns boolean
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select exists (
+        select
+        from strongroom.tenants as t
+        where t.tenant_id = p_tenant_id
+            and t.tenant_id = (select strongroom_private.bound_tenant())
+            and t.status = 'active'
+    )
+$$;
+comment on function strongroom_private.is_active_tenant(text) is
+    'Whether the bound tenant exists and is not suspended. SECURITY DEFINER, see its comment in the'
+    ' migration.';
+
+create function strongroom_private.current_tenant()
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_tenant_id text := strongroom_private.bound_tenant();
+begin
+    if v_tenant_id is null
+        or strongroom_private.caller_kind() = 'host'
+        or strongroom_private.is_active_tenant(v_tenant_id)
+    then
+        return v_tenant_id;
+    end if;
+    return null;
+end
+$$;
+comment on function strongroom_private.current_tenant() is
+    'The tenant whose rows this statement may see. The bound tenant; for a user null when it is'
+    ' suspended.';
+
+create function strongroom_private.enter_tenant(p_tenant_id text, p_viewer_id text default null)
+returns text
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_kind text := strongroom_private.caller_kind();
+    v_principal_id text;
+begin
+    perform strongroom_private.check_id('tenant_id', p_tenant_id);
+    perform strongroom_private.check_optional_id('viewer_id', p_viewer_id);
+    if v_kind = 'host' then
+        perform set_config('strongroom.tenant_id', p_tenant_id, true);
+        return p_viewer_id;
+    end if;
+    v_principal_id := strongroom_private.current_principal();
+    if v_kind is null
+        or strongroom_private.bound_tenant() is null
+        or v_principal_id is null
+    then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'this caller belongs to no tenant',
+            '{"path": "tenant_id"}',
+            'Connect as a member of strongroom_host, or sign in with a JWT that has sub and'
+            ' app_metadata.tenant_id.'
+        );
+    end if;
+    if strongroom_private.bound_tenant() <> p_tenant_id then
+        perform strongroom_private.fail(
+            'tenant_mismatch',
+            'tenant_id is not the tenant of the caller''s claims',
+            '{"path": "tenant_id"}',
+            'Call with the tenant of the signed-in user.'
+        );
+    end if;
+    if p_viewer_id <> v_principal_id then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'viewer_id is not the signed-in user',
+            '{"path": "viewer_id"}',
+            'Leave viewer_id out: a user always sees as themselves.'
+        );
+    end if;
+    if not strongroom_private.is_active_tenant(p_tenant_id) then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'the tenant does not exist or is suspended',
+            '{"path": "tenant_id"}',
+            'Ask the host to create or resume the tenant.'
+        );
+    end if;
+    return v_principal_id;
+end
+$$;
+comment on function strongroom_private.enter_tenant(text, text) is
+    'The first call of every function that reads: bind the tenant for this transaction, and return'
+    ' the principal to filter by (a user''s own; for a host the viewer it named, or null for all).'
+    ' Errors: SR001, SR004, SR020, SR021.';
+
+create function strongroom_private.enter_tenant_to_write(p_tenant_id text)
+returns text
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id);
+    v_status text;
+begin
+    select t.status
+    into v_status
+    from strongroom.tenants as t
+    where t.tenant_id = p_tenant_id;
+    if v_status is null then
+        perform strongroom_private.fail(
+            'not_found',
+            'the tenant does not exist',
+            jsonb_build_object('path', 'tenant_id', 'record', 'tenant'),
+            'Create it first: create_tenant.'
+        );
+    elsif v_status <> 'active' then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'the tenant is suspended and takes no writes',
+            jsonb_build_object('path', 'tenant_id', 'status', v_status),
+            'Resume it first: resume_tenant.'
+        );
+    end if;
+    return v_viewer_id;
+end
+$$;
+comment on function strongroom_private.enter_tenant_to_write(text) is
+    'The first call of every function that writes: enter_tenant, and the tenant must be active.'
+    ' Errors: SR001, SR004, SR010, SR020, SR021.';
+
+create function strongroom_private.digest(p_value jsonb)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select encode(sha256(convert_to(p_value::text, 'UTF8')), 'hex')
+$$;
+comment on function strongroom_private.digest(jsonb) is
+    'A hash of a JSON value that does not depend on the order of keys or on white space.';
+
+create function strongroom_private.fail_missed_write(
+    p_record text,
+    p_expected_version bigint,
+    p_current_version bigint
+)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_current_version is null then
+        perform strongroom_private.fail(
+            'not_found',
+            format('the %s does not exist', p_record),
+            jsonb_build_object('record', p_record),
+            'It may have been deleted, or this caller may not see it.'
+        );
+    end if;
+    perform strongroom_private.fail(
+        'version_conflict',
+        format('the %s has version %s, not %s', p_record, p_current_version, p_expected_version),
+        jsonb_build_object(
+            'record', p_record,
+            'expected_version', p_expected_version,
+            'current_version', p_current_version
+        ),
+        'Read it again, apply the change to what you read, and write with its version.'
+    );
+end
+$$;
+comment on function strongroom_private.fail_missed_write(text, bigint, bigint) is
+    'Say why a versioned write touched no row: it is gone (SR010) or has changed (SR012).';
+
+create function strongroom_private.check_expected_version(p_expected_version bigint)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_expected_version is null or p_expected_version < 0 then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            'expected_version is required',
+            '{"path": "expected_version"}',
+            'Give the version of the record that you read.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_expected_version(bigint) is
+    'No write without the version it is based on. Errors: SR001.';
+
+create function strongroom.create_tenant(
+    p_tenant_id text,
+    p_name text,
+    p_metadata jsonb default '{}'
+)
+returns table (
+    tenant_id text,
+    name text,
+    status text,
+    metadata jsonb,
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz,
+    outcome text
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_digest text;
+    v_inserted boolean;
+begin
+    if not strongroom_private.is_trusted() then
+        perform strongroom_private.fail(
+            'permission_denied', 'only hosts create tenants', '{}', 'Connect as strongroom_host.'
+        );
+    end if;
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_object('metadata', p_metadata, 16384);
+    v_digest := strongroom_private.digest(jsonb_build_array(p_name, p_metadata));
+
+    insert into strongroom.tenants (tenant_id, name, metadata, creation_digest)
+    values (p_tenant_id, p_name, p_metadata, v_digest)
+    on conflict on constraint tenants_pkey do nothing;
+    v_inserted := found;
+
+    return query
+    select
+        t.tenant_id,
+        t.name,
+        t.status,
+        t.metadata,
+        t.version,
+        t.created_at,
+        t.updated_at,
+        case when v_inserted then 'inserted' else 'duplicate' end
+    from strongroom.tenants as t
+    where t.tenant_id = p_tenant_id
+        and t.creation_digest = v_digest;
+    if not found then
+        perform strongroom_private.fail(
+            'already_exists',
+            'a tenant with this id was created with other content',
+            jsonb_build_object('path', 'tenant_id', 'record', 'tenant'),
+            'Read it and update it, or choose another id.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom.create_tenant(text, text, jsonb) is
+    'Create a tenant. A repeat with the same arguments changes nothing and returns the stored row'
+    ' with outcome duplicate. Errors: SR001, SR004, SR011, SR020. Callers: hosts.';
+
+create function strongroom.find_tenant(p_tenant_id text)
+returns table (
+    tenant_id text,
+    name text,
+    status text,
+    metadata jsonb,
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    return query
+    select
+        t.tenant_id,
+        t.name,
+        t.status,
+        t.metadata,
+        t.version,
+        t.created_at,
+        t.updated_at
+    from strongroom.tenants as t
+    where t.tenant_id = p_tenant_id;
+end
+$$;
+comment on function strongroom.find_tenant(text) is
+    'The tenant, or no row. Errors: SR001, SR020, SR021. Callers: hosts, users for their own'
+    ' tenant.';
+
+create function strongroom.update_tenant(
+    p_tenant_id text,
+    p_changes jsonb,
+    p_expected_version bigint,
+    p_write_id text default null
+)
+returns table (
+    tenant_id text,
+    name text,
+    status text,
+    metadata jsonb,
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_current strongroom.tenants;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_expected_version(p_expected_version);
+    perform strongroom_private.check_keys('changes', p_changes, '{name,metadata,status}');
+    if p_changes ? 'name' then
+        perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
+    end if;
+    if p_changes ? 'metadata' then
+        perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
+    end if;
+    if p_changes ? 'status' then
+        perform strongroom_private.check_choice(
+            'changes.status', p_changes ->> 'status', '{active,suspended}'
+        );
+    end if;
+
+    update strongroom.tenants as t
+    set name = coalesce(p_changes ->> 'name', t.name),
+        metadata = coalesce(p_changes -> 'metadata', t.metadata),
+        status = coalesce(p_changes ->> 'status', t.status),
+        version = t.version + 1,
+        last_write_id = p_write_id,
+        updated_at = now()
+    where t.tenant_id = p_tenant_id
+        and t.version = p_expected_version;
+
+    if not found then
+        select t.*
+        into v_current
+        from strongroom.tenants as t
+        where t.tenant_id = p_tenant_id;
+        -- A repeat of the very same call, whose answer was lost, has happened already.
+        if v_current.last_write_id is distinct from p_write_id or p_write_id is null then
+            perform strongroom_private.fail_missed_write(
+                'tenant', p_expected_version, v_current.version
+            );
+        end if;
+    end if;
+    return query
+    select f.*
+    from strongroom.find_tenant(p_tenant_id) as f;
+end
+$$;
+comment on function strongroom.update_tenant(text, jsonb, bigint, text) is
+    'Change name, metadata or status (active, suspended), given the version that was read. Errors:'
+    ' SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
+
+create function strongroom.purge_tenant(p_tenant_id text)
+returns table (table_name text, row_count bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_table record;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    -- Locked first, so that nothing is added between the count and the deletion. Rows of other
+    -- tables go by cascading foreign keys, which all lead to this row.
+    perform
+    from strongroom.tenants as t
+    where t.tenant_id = p_tenant_id
+    for update;
+    for v_table in
+        select c.relname
+        from pg_class as c
+        inner join pg_attribute as a on a.attrelid = c.oid
+        where c.relnamespace = to_regnamespace('strongroom')
+            and c.relkind in ('r', 'p')
+            and a.attname = 'tenant_id'
+            and not a.attisdropped
+        order by c.relname
+    loop
+        table_name := v_table.relname;
+        execute format('select count(*) from strongroom.%I where tenant_id = $1', v_table.relname)
+        into row_count
+        using p_tenant_id;
+        return next;
+    end loop;
+    delete from strongroom.tenants as t
+    where t.tenant_id = p_tenant_id;
+end
+$$;
+comment on function strongroom.purge_tenant(text) is
+    'Delete a tenant and everything that is its, in one transaction; returns how many rows each'
+    ' table lost. The list of tables comes from the catalog. A repeat deletes nothing. Errors:'
+    ' SR001, SR020. Callers: hosts.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Memberships
+-- ---------------------------------------------------------------------------------------------
+-- Invariant: a principal is at most once a member of a tenant.
+
+create table strongroom.memberships (
+    tenant_id text collate "C" not null,
+    id text collate "C" not null,
+    principal_id text collate "C" not null,
+    role_ids text[] collate "C" not null default '{}',
+    version bigint not null default 1,
+    creation_digest text collate "C" not null,
+    last_write_id text collate "C",
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    constraint memberships_pkey primary key (tenant_id, id),
+    constraint a_principal_is_a_member_once unique (tenant_id, principal_id),
+    constraint membership_belongs_to_a_tenant
+        foreign key (tenant_id)
+        references strongroom.tenants (tenant_id)
+        on delete cascade,
+    constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
+    constraint principal_id_has_1_to_255_characters
+        check (char_length(principal_id) between 1 and 255),
+    constraint version_is_positive check (version > 0)
+);
+comment on table strongroom.memberships is
+    'Which principals belong to a tenant, and their roles there.';
+comment on column strongroom.memberships.tenant_id is 'The tenant.';
+comment on column strongroom.memberships.id is 'The membership''s id, for the execution context.';
+comment on column strongroom.memberships.principal_id is 'The member: a user or a service.';
+comment on column strongroom.memberships.role_ids is 'The member''s roles in the tenant.';
+comment on column strongroom.memberships.version is 'One more at every change.';
+comment on column strongroom.memberships.creation_digest is
+    'Hash of what it was created with, to know a repeated create.';
+comment on column strongroom.memberships.last_write_id is
+    'Id of the last change, to know a repeated one.';
+comment on column strongroom.memberships.created_at is 'When the member was added.';
+comment on column strongroom.memberships.updated_at is 'When it last changed.';
+
+alter table strongroom.memberships enable row level security;
+alter table strongroom.memberships force row level security;
+create policy members_read_their_own on strongroom.memberships
+    for select
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (
+            (select strongroom_private.is_trusted())
+            or principal_id = (select strongroom_private.current_principal())
+        )
+    );
+comment on policy members_read_their_own on strongroom.memberships is
+    'A host reads the bound tenant''s members, a user only their own membership.';
+create policy host_inserts on strongroom.memberships
+    for insert
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_inserts on strongroom.memberships is 'Hosts add members.';
+create policy host_updates on strongroom.memberships
+    for update
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    )
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_updates on strongroom.memberships is 'Hosts set roles.';
+create policy host_deletes on strongroom.memberships
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_deletes on strongroom.memberships is 'Hosts remove members.';
+
+create function strongroom.add_member(
+    p_tenant_id text,
+    p_principal_id text,
+    p_role_ids text[] default '{}',
+    p_membership_id text default null
+)
+returns table (
+    tenant_id text,
+    id text,
+    principal_id text,
+    role_ids text[],
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz,
+    outcome text
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_digest text;
+    v_id text := coalesce(p_membership_id, gen_random_uuid()::text);
+    v_inserted boolean;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('principal_id', p_principal_id);
+    perform strongroom_private.check_ids('role_ids', p_role_ids);
+    perform strongroom_private.check_id('membership_id', v_id);
+    v_digest := strongroom_private.digest(jsonb_build_array(p_principal_id, p_role_ids));
+
+    insert into strongroom.memberships (tenant_id, id, principal_id, role_ids, creation_digest)
+    values (p_tenant_id, v_id, p_principal_id, p_role_ids, v_digest)
+    on conflict do nothing;
+    v_inserted := found;
+
+    return query
+    select
+        m.tenant_id,
+        m.id,
+        m.principal_id,
+        m.role_ids,
+        m.version,
+        m.created_at,
+        m.updated_at,
+        case when v_inserted then 'inserted' else 'duplicate' end
+    from strongroom.memberships as m
+    where m.tenant_id = p_tenant_id
+        and m.id = v_id
+        and m.creation_digest = v_digest;
+    if not found then
+        perform strongroom_private.fail(
+            'already_exists',
+            'this principal is a member already, or the membership id is taken',
+            jsonb_build_object('path', 'principal_id', 'record', 'membership'),
+            'Read the membership and set its roles.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom.add_member(text, text, text[], text) is
+    'Add a principal to a tenant. A repeat with the same membership id and arguments changes'
+    ' nothing. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
+
+create function strongroom.find_member(p_tenant_id text, p_principal_id text)
+returns table (
+    tenant_id text,
+    id text,
+    principal_id text,
+    role_ids text[],
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_id('principal_id', p_principal_id);
+    return query
+    select
+        m.tenant_id,
+        m.id,
+        m.principal_id,
+        m.role_ids,
+        m.version,
+        m.created_at,
+        m.updated_at
+    from strongroom.memberships as m
+    where m.tenant_id = p_tenant_id
+        and m.principal_id = p_principal_id;
+end
+$$;
+comment on function strongroom.find_member(text, text) is
+    'A principal''s membership, or no row. Errors: SR001, SR020, SR021. Callers: hosts, users for'
+    ' their own.';
+
+create function strongroom.set_member_roles(
+    p_tenant_id text,
+    p_principal_id text,
+    p_role_ids text[],
+    p_expected_version bigint,
+    p_write_id text default null
+)
+returns table (
+    tenant_id text,
+    id text,
+    principal_id text,
+    role_ids text[],
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_current strongroom.memberships;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('principal_id', p_principal_id);
+    perform strongroom_private.check_ids('role_ids', p_role_ids);
+    perform strongroom_private.check_expected_version(p_expected_version);
+
+    update strongroom.memberships as m
+    set role_ids = p_role_ids,
+        version = m.version + 1,
+        last_write_id = p_write_id,
+        updated_at = now()
+    where m.tenant_id = p_tenant_id
+        and m.principal_id = p_principal_id
+        and m.version = p_expected_version;
+
+    if not found then
+        select m.*
+        into v_current
+        from strongroom.memberships as m
+        where m.tenant_id = p_tenant_id
+            and m.principal_id = p_principal_id;
+        if v_current.last_write_id is distinct from p_write_id or p_write_id is null then
+            perform strongroom_private.fail_missed_write(
+                'membership', p_expected_version, v_current.version
+            );
+        end if;
+    end if;
+    return query
+    select f.*
+    from strongroom.find_member(p_tenant_id, p_principal_id) as f;
+end
+$$;
+comment on function strongroom.set_member_roles(text, text, text[], bigint, text) is
+    'Set a member''s roles, given the version that was read. Errors: SR001, SR004, SR010, SR012,'
+    ' SR020. Callers: hosts.';
+
+create function strongroom.remove_member(p_tenant_id text, p_principal_id text)
+returns table (removed boolean)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('principal_id', p_principal_id);
+    delete from strongroom.memberships as m
+    where m.tenant_id = p_tenant_id
+        and m.principal_id = p_principal_id;
+    removed := found;
+    return next;
+end
+$$;
+comment on function strongroom.remove_member(text, text) is
+    'Remove a principal from a tenant; says whether there was one. What the principal owns stays.'
+    ' Errors: SR001, SR010, SR020. Callers: hosts.';
+
+create function strongroom.list_members(
+    p_tenant_id text,
+    p_limit integer default 50,
+    p_after text default null,
+    p_before text default null,
+    p_direction text default 'forward'
+)
+returns table (
+    tenant_id text,
+    id text,
+    principal_id text,
+    role_ids text[],
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz,
+    cursor text,
+    has_more boolean
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_scope text := strongroom_private.cursor_scope('members', '{}', p_direction);
+    v_key text;
+    v_descending boolean;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
+    v_key := (strongroom_private.decode_cursor(
+        case when p_before is null then 'after' else 'before' end,
+        coalesce(p_after, p_before),
+        v_scope
+    ))[1];
+    v_descending := (p_direction = 'backward') <> (p_before is not null);
+    return query execute format(
+        $query$
+            select
+                s.tenant_id,
+                s.id,
+                s.principal_id,
+                s.role_ids,
+                s.version,
+                s.created_at,
+                s.updated_at,
+                strongroom_private.encode_cursor($3, array[s.principal_id]),
+                s.total > $4
+            from (
+                select
+                    m.*,
+                    row_number() over () as place,
+                    count(*) over () as total
+                from (
+                    select m.*
+                    from strongroom.memberships as m
+                    where m.tenant_id = $1
+                        and ($2 is null or m.principal_id %1$s $2)
+                    order by m.principal_id %2$s
+                    limit $4 + 1
+                ) as m
+            ) as s
+            where s.place <= $4
+            order by s.principal_id %3$s
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end,
+        case p_direction when 'backward' then 'desc' else 'asc' end
+    )
+    using p_tenant_id, v_key, v_scope, p_limit;
+end
+$$;
+comment on function strongroom.list_members(text, integer, text, text, text) is
+    'A page of a tenant''s members by principal id. has_more: whether rows follow in the paging'
+    ' direction. Errors: SR001, SR002, SR004, SR020, SR021. Callers: hosts, users for their own'
+    ' row.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Health
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom.read_health()
+returns table (
+    schema_version integer,
+    server_version text,
+    role_name text,
+    role_is_superuser boolean,
+    role_bypasses_row_security boolean,
+    caller_kind text,
+    in_recovery boolean,
+    pgvector_version text
+)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select
+        (select max(h.version) from strongroom.schema_history as h),
+        current_setting('server_version'),
+        current_user::text,
+        r.rolsuper,
+        r.rolbypassrls,
+        strongroom_private.caller_kind(),
+        pg_is_in_recovery(),
+        (select e.extversion from pg_extension as e where e.extname = 'vector')
+    from pg_roles as r
+    where r.rolname = current_user
+$$;
+comment on function strongroom.read_health() is
+    'What this connection and database are: schema version, server, role facts. A role that is'
+    ' superuser or has BYPASSRLS is not bound by row security. Callers: hosts.';
+
+create function strongroom.diagnose()
+returns table (check_name text, object_name text, problem text, hint text)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select
+        'row_security',
+        format('%s.%s', n.nspname, c.relname),
+        case
+            when not c.relrowsecurity then 'row security is not enabled'
+            when not c.relforcerowsecurity then 'row security is not forced'
+            else 'the table has no policy'
+        end,
+        'Compare with the migration, and restore its policies.'
+    from pg_class as c
+    inner join pg_namespace as n on n.oid = c.relnamespace
+    where n.nspname in ('strongroom', 'strongroom_private')
+        and c.relkind in ('r', 'p')
+        and not (
+            c.relrowsecurity
+            and c.relforcerowsecurity
+            and exists (select from pg_policy as p where p.polrelid = c.oid)
+        )
+    union all
+    select
+        'search_path',
+        format('%s.%s', n.nspname, p.proname),
+        'the function''s search_path is not pg_catalog, pg_temp',
+        'Restore the function from the migration.'
+    from pg_proc as p
+    inner join pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname in ('strongroom', 'strongroom_private')
+        and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)
+    union all
+    select
+        'security_definer',
+        format('%s.%s', n.nspname, p.proname),
+        'a SECURITY DEFINER function stands in the schema that APIs expose',
+        'Restore the function from the migration; definer functions live in strongroom_private.'
+    from pg_proc as p
+    inner join pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname = 'strongroom'
+        and p.prosecdef
+    union all
+    select
+        'grants',
+        d.object_name || case d.column_name when '' then '' else '.' || d.column_name end,
+        format('%s right: %s for %s', d.problem, d.privilege, d.role_name),
+        'As the schema''s owner: select strongroom_private.apply_grants()'
+    from strongroom_private.list_grant_differences() as d
+    union all
+    select
+        'role',
+        current_user::text,
+        'this role is superuser or has BYPASSRLS, so row security does not bind it',
+        'Connect hosts as a member of strongroom_host without these attributes.'
+    from pg_roles as r
+    where r.rolname = current_user
+        and (r.rolsuper or r.rolbypassrls)
+$$;
+comment on function strongroom.diagnose() is
+    'What is wrong with this database: one row per finding, none when it is sound. Run it as the'
+    ' schema''s owner, who may read the grant matrix. Callers: the owner.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- The grant matrix of this migration
+-- ---------------------------------------------------------------------------------------------
+
+select strongroom_private.publish_grant(
+    'schema', '{strongroom,strongroom_private}', '{usage}',
+    '{strongroom_host,service_role,authenticated}'
+);
+-- Helpers that policies and functions call with the caller's own rights.
+select strongroom_private.publish_grant(
+    'function',
+    '{
+        strongroom_private.error_codes,
+        strongroom_private.fail,
+        strongroom_private.check_id,
+        strongroom_private.check_optional_id,
+        strongroom_private.check_ids,
+        strongroom_private.check_choice,
+        strongroom_private.check_object,
+        strongroom_private.check_limit,
+        strongroom_private.check_keys,
+        strongroom_private.check_page,
+        strongroom_private.check_expected_version,
+        strongroom_private.role_kind,
+        strongroom_private.caller_kind,
+        strongroom_private.is_trusted,
+        strongroom_private.read_claims,
+        strongroom_private.read_text_claim,
+        strongroom_private.bound_tenant,
+        strongroom_private.current_principal,
+        strongroom_private.is_active_tenant,
+        strongroom_private.current_tenant,
+        strongroom_private.enter_tenant,
+        strongroom_private.enter_tenant_to_write,
+        strongroom_private.fail_missed_write,
+        strongroom_private.digest,
+        strongroom_private.cursor_scope,
+        strongroom_private.encode_cursor,
+        strongroom_private.decode_cursor,
+        strongroom_private.to_microseconds,
+        strongroom_private.from_microseconds
+    }',
+    '{execute}',
+    '{strongroom_host,service_role,authenticated}'
+);
+select strongroom_private.publish_grant(
+    'function',
+    '{strongroom.find_tenant,strongroom.find_member,strongroom.list_members}',
+    '{execute}',
+    '{strongroom_host,service_role,authenticated}'
+);
+select strongroom_private.publish_grant(
+    'function',
+    '{
+        strongroom.create_tenant,
+        strongroom.update_tenant,
+        strongroom.purge_tenant,
+        strongroom.add_member,
+        strongroom.set_member_roles,
+        strongroom.remove_member,
+        strongroom.read_health
+    }',
+    '{execute}',
+    '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'table', '{strongroom.schema_history}', '{select}', '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'table', '{strongroom.tenants,strongroom.memberships}', '{select,insert,update,delete}',
+    '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'table', '{strongroom.tenants,strongroom.memberships}', '{select}', '{authenticated}'
+);
+
+select strongroom_private.finish_migration(1, 'foundation');
