@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import JsonValue
 
 from strongroom.errors import LimitExceeded
 from strongroom.importing.place import Place
 from strongroom.models.json_values import stored_size
-from strongroom.models.messages import NewMessage
+from strongroom.models.messages import NewMessage, Role
 from strongroom.models.parts import MessagePart, TextPart
-
-Role = Literal["system", "user", "assistant", "tool"]
 
 NAMESPACE = uuid.UUID("5b3ce9c4-6bd1-5d0e-9a55-0f2e6b1d7a10")
 """Of every id that an import derives."""
@@ -68,11 +66,7 @@ class Assembler:
         if stored_size(metadata) > MAX_METADATA:
             made[0] = self._with_extras(made[0], extras)
             metadata = {self._namespace: {"message_metadata": "in the first part"}}
-        contents = [
-            {key: value for key, value in part.model_dump().items() if value is not None}
-            for part in made
-        ]
-        size = stored_size(contents)
+        size = stored_size([part.to_json() for part in made])
         if size > MAX_MESSAGE:
             raise place.fault(
                 path,

@@ -22,12 +22,12 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
-from strongroom.importing.assembly import Assembler, Role
+from strongroom.importing.assembly import Assembler
 from strongroom.importing.locations import data_url, located_part, media_type_of
 from strongroom.importing.place import Fields, Place, TextPolicy, is_blank, metadata_of
 from strongroom.importing.strict_json import parse_arguments
 from strongroom.importing.text_lines import parse_line
-from strongroom.models.messages import NewMessage
+from strongroom.models.messages import NewMessage, Role
 from strongroom.models.parts import (
     MessagePart,
     ReasoningPart,

@@ -25,11 +25,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from strongroom.importing.assembly import Assembler, Role
+from strongroom.importing.assembly import Assembler
 from strongroom.importing.place import Fields, Place, TextPolicy
 from strongroom.importing.pydantic_ai_parts import NAMESPACE, parts_of, role_of
 from strongroom.importing.text_lines import parse_document
-from strongroom.models.messages import NewMessage
+from strongroom.models.messages import NewMessage, Role
 from strongroom.models.parts import MessagePart
 
 

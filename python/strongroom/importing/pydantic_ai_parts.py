@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from strongroom.importing.assembly import Role
 from strongroom.importing.locations import data_url, located_part, media_type_of
 from strongroom.importing.place import Fields, Place, metadata_of
 from strongroom.importing.strict_json import parse_arguments
+from strongroom.models.messages import Role
 from strongroom.models.parts import (
     ErrorPart,
     MessagePart,
