@@ -9,28 +9,19 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from strongroom.migrations import Migration
 from strongroom.supabase_project import file_name, render
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_DAY = datetime(2026, 11, 30, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Source:
-    """One up migration of the checkout."""
-
-    version: int
-    name: str
-    up: str
-
-
-def sources(folder: Path) -> list[Source]:
+def sources(folder: Path) -> list[Migration]:
     found = [
-        Source(int(match[1]), match[2], path.read_text(encoding="utf-8"))
+        Migration(int(match[1]), match[2], path.read_text(encoding="utf-8"), down="")
         for path in sorted(folder.glob("*.up.sql"))
         if (match := re.fullmatch(r"(\d{4})_(\w+)\.up\.sql", path.name))
     ]

@@ -21,30 +21,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 from strongroom.errors import InvalidArgument, SchemaVersionError
+from strongroom.migrations import Migration, load_migrations
 
 SCHEMA = "strongroom"
 _ANY_MIGRATION = re.compile(r"^([0-9]+)_.*\.sql$")
 _OUR_MIGRATION = re.compile(r"([0-9]+)_strongroom_([0-9]{4})_([a-z0-9_]+)\.sql")
 _TIMESTAMP = "%Y%m%d%H%M%S"
-
-
-class Migration(Protocol):
-    """What this module needs of a migration; `strongroom.migrations` has the real ones."""
-
-    @property
-    def version(self) -> int:
-        """The number, 1..n without gaps."""
-
-    @property
-    def name(self) -> str:
-        """The domain, such as ``foundation``."""
-
-    @property
-    def up(self) -> str:
-        """The SQL text that installs it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +58,7 @@ def render(migration: Migration) -> str:
         migration: the migration.
     """
     return (
-        f"-- GENERATED from strongroom's migration {migration.version:04d}_{_domain(migration)}:"
+        f"-- GENERATED from strongroom's migration {migration.version:04d}_{migration.name}:"
         f" do not edit this copy.\n\n{migration.up}"
     )
 
@@ -86,7 +70,7 @@ def file_name(migration: Migration, timestamp: str) -> str:
         migration: the migration.
         timestamp: the version by which the Supabase CLI sorts, digits only.
     """
-    return f"{timestamp}_{SCHEMA}_{migration.version:04d}_{_domain(migration)}.sql"
+    return f"{timestamp}_{SCHEMA}_{migration.version:04d}_{migration.name}.sql"
 
 
 def emit(
@@ -122,11 +106,10 @@ def emit(
     """
     if now is not None and now.tzinfo is None:
         raise InvalidArgument("now has no time zone", hint="Pass datetime.now(UTC), or nothing.")
-    if migrations is None:
-        from strongroom.migrations import load_migrations  # noqa: PLC0415 - reads every file
-
-        migrations = load_migrations()
-    wanted = sorted(migrations, key=lambda migration: migration.version)
+    wanted = sorted(
+        load_migrations() if migrations is None else migrations,
+        key=lambda migration: migration.version,
+    )
     with _typed_os_errors(directory):
         folder = _find_migrations_folder(Path(directory))
         names = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
@@ -143,11 +126,6 @@ def emit(
     written = tuple(path for path, _ in files)
     exposed = _is_exposed(folder.parent / "config.toml")
     return EmitResult(folder, written, present, exposed, _next_steps(folder, written, exposed))
-
-
-def _domain(migration: Migration) -> str:
-    """The name without its number, which some callers keep in it."""
-    return migration.name.removeprefix(f"{migration.version:04d}_")
 
 
 @contextlib.contextmanager

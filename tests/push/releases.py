@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
-from tests.push.supabase_cli import ROOT
+from strongroom.migrations import Migration, load_migrations
 from tests.servers import Database
-from tests.servers.databases import migration_files
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Migration:
-    version: int
-    name: str
-    up: str
-
-
-def package(folder: Path = ROOT / "sql/migrations") -> list[Migration]:
-    """The checkout's migrations, in order."""
-    found = []
-    for path in migration_files(folder):
-        number, name = path.name.removesuffix(".up.sql").split("_", 1)
-        found.append(Migration(int(number), name, path.read_text(encoding="utf-8")))
-    return found
+def package() -> list[Migration]:
+    """The migrations of this checkout, in order."""
+    return list(load_migrations())
 
 
 def next_release(migrations: Sequence[Migration]) -> Migration:
@@ -62,6 +48,7 @@ select strongroom_private.publish_grant(
 );
 select strongroom_private.finish_migration({version}, 'novelty');
 """,
+        down="",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -13,21 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strongroom.errors import InvalidArgument, SchemaVersionError, StrongroomError
+from strongroom.migrations import Migration, load_migrations
 from strongroom.supabase_project import emit, render
 
 NOW = datetime(2027, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Fake:
-    version: int
-    name: str
-    up: str
-
-
-ONE = Fake(1, "foundation", "select 1;\n")
-TWO = Fake(2, "conversations", "select 'zwei, ü, 🙂';\n")
-THREE = Fake(3, "runs", "select 3;\n")
+ONE = Migration(1, "foundation", "select 1;\n", "")
+TWO = Migration(2, "conversations", "select 'zwei, ü, 🙂';\n", "")
+THREE = Migration(3, "runs", "select 3;\n", "")
 
 
 @pytest.fixture
@@ -59,6 +52,13 @@ def test_writes_every_migration_under_increasing_timestamps(project: Path) -> No
     assert names(project) == [path.name for path in result.written]
     assert result.written[1].read_text(encoding="utf-8") == render(TWO)
     assert result.written[1].read_text(encoding="utf-8").endswith("\n\n" + TWO.up)
+
+
+def test_writes_the_packages_own_migrations_when_none_are_given(project: Path) -> None:
+    written = emit(project, now=NOW).written
+    assert [path.read_text(encoding="utf-8") for path in written] == [
+        render(migration) for migration in load_migrations()
+    ]
 
 
 def test_a_second_time_writes_nothing_and_says_what_is_there(project: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_version_that_no_timestamp_can_follow_is_refused_by_name(project: Path
 # What is there has to be what was emitted.
 
 
-def refused(project: Path, offender: str, saying: str, *wanted: Fake) -> None:
+def refused(project: Path, offender: str, saying: str, *wanted: Migration) -> None:
     before = snapshot(project)
     with pytest.raises(SchemaVersionError, match=saying) as caught:
         emit(project, now=NOW, migrations=wanted)
@@ -156,7 +156,7 @@ def test_an_edited_file_is_refused_by_name(project: Path) -> None:
 
 def test_a_file_of_another_package_version_is_refused_by_name(project: Path) -> None:
     path = emit(project, now=NOW, migrations=[ONE]).written[0]
-    refused(project, path.name, "differs", Fake(1, "foundation", "select 'other';"), TWO)
+    refused(project, path.name, "differs", Migration(1, "foundation", "select 'other';", ""), TWO)
 
 
 def test_a_file_with_bytes_that_are_no_text_is_refused_by_name(project: Path) -> None:
