@@ -178,8 +178,8 @@ def folder_of(url: str) -> Path | None:
         problem = f"names the host {parts.netloc!r}; a folder starts with three slashes"
     elif parts.query or parts.fragment:
         problem = "has a ? or # part; write %3F or %23 for these characters in a folder's name"
-    elif "\0" in path:
-        problem = "has a NUL character in its folder"
+    elif not path.isprintable():
+        problem = "has a control character in its folder"
     elif not path:
         return None
     elif not path.startswith("/"):

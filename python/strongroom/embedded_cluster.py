@@ -231,9 +231,13 @@ class Cluster:
 
     def _launch(self, server: LockFile) -> None:
         data = self.home / "data"
-        (data / "postmaster.pid").unlink(missing_ok=True)  # server.lock is ours: it is stale
+        # server.lock is ours, so these are stale. PostgreSQL would believe the pids that they name.
+        for stale in (data / "postmaster.pid", *data.glob(".s.PGSQL.*")):
+            stale.unlink(missing_ok=True)
         settings = {"unix_socket_directories": str(data), **self._settings}
-        if len(os.fsencode(data)) > _SOCKET_PATH_MAX - len("/.s.PGSQL.65535"):
+        # The kernel limits the length of a socket's path, and in a list of hosts a comma divides.
+        unfit = "," in str(data) or len(os.fsencode(data / ".s.PGSQL.65535")) > _SOCKET_PATH_MAX
+        if unfit and "unix_socket_directories" not in self._settings:
             folder = Path(tempfile.mkdtemp(prefix=SOCKET_PREFIX))
             if self.user:
                 os.chown(folder, self.user.pw_uid, self.user.pw_gid)

@@ -56,7 +56,7 @@ def usable_binaries(install: Path, version: str, user: pwd.struct_passwd | None)
         user: as from ``service_user``.
     """
     binaries = install / "bin"
-    if user is None or _canrun_program(binaries / "postgres", user):
+    if user is None or _can_run(binaries / "postgres", user):
         return binaries
     package = install.parent
     copy = _CACHE / f"{package.name}-{version}"
@@ -73,7 +73,7 @@ def usable_binaries(install: Path, version: str, user: pwd.struct_passwd | None)
                 shutil.copytree(libraries, new / libraries.name, symlinks=True)
             with contextlib.suppress(OSError):  # somebody else was faster: theirs is the same
                 new.rename(copy)
-    if not _canrun_program(copied / "postgres", user):
+    if not _can_run(copied / "postgres", user):
         raise Unavailable(
             f"the user {user.pw_name} cannot run the server's programs in {binaries}",
             detail={"path": str(binaries), "copy": str(copied)},
@@ -83,7 +83,7 @@ def usable_binaries(install: Path, version: str, user: pwd.struct_passwd | None)
     return copied
 
 
-def _canrun_program(program: Path, user: pwd.struct_passwd) -> bool:
+def _can_run(program: Path, user: pwd.struct_passwd) -> bool:
     try:
         run_program([str(program), "--version"], user)
     except (OSError, subprocess.CalledProcessError):
