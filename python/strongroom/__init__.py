@@ -1,1 +1,44 @@
-"""Everything an AI agent platform must remember, kept in your own PostgreSQL or Supabase."""
+"""Everything an AI agent platform must remember, kept in your own PostgreSQL or Supabase.
+
+Example:
+    >>> import asyncio, strongroom
+    >>> from strongroom import NewMessage, TextPart
+    >>> async def main() -> str:
+    ...     async with strongroom.connect("memory:") as store:
+    ...         await store.tenants.create(tenant_id="acme", name="Acme")
+    ...         talk = await store.conversations.create(tenant_id="acme", owner_id="ada")
+    ...         await store.messages.append(
+    ...             tenant_id="acme", conversation_id=talk.id,
+    ...             messages=[NewMessage(role="user", parts=[TextPart(text="Where is my parcel?")])],
+    ...         )
+    ...         page = await store.messages.list(tenant_id="acme", conversation_id=talk.id)
+    ...         return page.items[0].parts[0].text
+    >>> asyncio.run(main())
+    'Where is my parcel?'
+"""
+
+from strongroom.client import Strongroom as Strongroom
+from strongroom.client import UnitOfWork as UnitOfWork
+from strongroom.connecting import connect as connect
+from strongroom.errors import AlreadyExists as AlreadyExists
+from strongroom.errors import InvalidArgument as InvalidArgument
+from strongroom.errors import InvalidCursor as InvalidCursor
+from strongroom.errors import InvalidText as InvalidText
+from strongroom.errors import InvalidTransition as InvalidTransition
+from strongroom.errors import LimitExceeded as LimitExceeded
+from strongroom.errors import MissingCapability as MissingCapability
+from strongroom.errors import NotFound as NotFound
+from strongroom.errors import PermissionDenied as PermissionDenied
+from strongroom.errors import SchemaVersionError as SchemaVersionError
+from strongroom.errors import StaleClaim as StaleClaim
+from strongroom.errors import StrongroomError as StrongroomError
+from strongroom.errors import TenantMismatch as TenantMismatch
+from strongroom.errors import Unavailable as Unavailable
+from strongroom.errors import VersionConflict as VersionConflict
+from strongroom.models import *  # noqa: F403 (models/__init__ lists the public records)
+from strongroom.ports import ConversationStore as ConversationStore
+from strongroom.ports import MessageStore as MessageStore
+from strongroom.ports import SchemaManager as SchemaManager
+from strongroom.ports import SessionStateStore as SessionStateStore
+from strongroom.ports import TenantStore as TenantStore
+from strongroom.ports import ThreadSummaryStore as ThreadSummaryStore

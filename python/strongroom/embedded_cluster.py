@@ -23,7 +23,8 @@ from .errors import InvalidArgument, Unavailable
 
 _PACE = 0.01
 _SOCKET_PATH_MAX = 100  # bytes; the kernel's limit is 107 on Linux and 103 on macOS
-_OURS = {"data", "data.new", "log", "start.lock", "users.lock", "server.lock", "watch.lock"}
+_LOCKS = {"start.lock", "users.lock", "server.lock", "watch.lock"}
+_OURS = {"data", "data.new", "log", "sockets"} | _LOCKS
 
 
 class Cluster:
@@ -234,11 +235,13 @@ class Cluster:
         # server.lock is ours, so these are stale. PostgreSQL would believe the pids that they name.
         for stale in (data / "postmaster.pid", *data.glob(".s.PGSQL.*")):
             stale.unlink(missing_ok=True)
+        embedded_watch.remove_sockets(self.home)
         settings = {"unix_socket_directories": str(data), **self._settings}
         # The kernel limits the length of a socket's path, and in a list of hosts a comma divides.
         unfit = "," in str(data) or len(os.fsencode(data / ".s.PGSQL.65535")) > _SOCKET_PATH_MAX
         if unfit and "unix_socket_directories" not in self._settings:
             folder = Path(tempfile.mkdtemp(prefix=SOCKET_PREFIX))
+            (self.home / "sockets").symlink_to(folder)
             if self.user:
                 os.chown(folder, self.user.pw_uid, self.user.pw_gid)
             settings["unix_socket_directories"] = str(folder)

@@ -101,10 +101,17 @@ def shut_down(home: Path) -> None:
                 os.kill(int(lines[0]), step)
         if not is_held(home, "server.lock", patience):
             break
-    if len(lines) > 4:  # noqa: PLR2004 - the fifth line is the socket folder
-        folder = Path(lines[4])
+    remove_sockets(home)
+
+
+def remove_sockets(home: Path) -> None:
+    """Remove the folder that holds the sockets of a server whose own path does not suit a socket."""
+    link = home / "sockets"
+    if link.is_symlink():
+        folder = link.readlink()
         if folder.name.startswith(SOCKET_PREFIX):
             shutil.rmtree(folder, ignore_errors=True)
+        link.unlink()
 
 
 def stop_if_unused(home: Path, users: LockFile, *, temporary: bool) -> bool:

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from strongroom.models.json_values import check_json
 
 
-class NotExact(ValueError):  # noqa: N818 (it is an answer, not a failure)
+class NotExact(ValueError):
     """The text is JSON, but its value would not say the same as the text."""
 
 

@@ -9,9 +9,16 @@ from __future__ import annotations
 import datetime as dt
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic import JsonValue as JsonValue
-from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from strongroom.models.json_values import check_json, check_json_object, check_text

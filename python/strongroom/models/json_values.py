@@ -96,7 +96,9 @@ def _advice(value: Any) -> str:
     kind = type(value).__name__
     if isinstance(value, bytes | bytearray | memoryview):
         return f"is {kind}; put bytes into a file or the blob store and keep a reference here"
-    return f"is of type {kind}, which is not JSON; convert it first (for example to str, dict or list)"
+    return (
+        f"is of type {kind}, which is not JSON; convert it first (for example to str, dict or list)"
+    )
 
 
 def _not_json(path: str, value: Any, problem: str) -> PydanticCustomError:
@@ -135,4 +137,6 @@ def replace_unstorable(value: Any) -> Any:
 
 def stored_size(value: Any) -> int:
     """Bytes of the value as PostgreSQL writes jsonb out as text: what size limits are counted in."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")).encode(errors="replace"))
+    return len(
+        json.dumps(value, ensure_ascii=False, separators=(", ", ": ")).encode(errors="replace")
+    )

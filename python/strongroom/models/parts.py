@@ -30,6 +30,15 @@ class Part(Record):
     schema_version: Literal[1] = 1
     provider_metadata: dict[Name, JsonObject] | None = None
 
+    def to_json(self) -> dict[str, Json]:
+        """Return the part as it is stored: optional fields that are None are left out."""
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if value is not None or fields[name].is_required()
+        }
+
 
 class TextPart(Part):
     """Text that a person or a model wrote."""

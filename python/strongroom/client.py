@@ -1,0 +1,134 @@
+"""The object that hosts use: one attribute per port, units of work, health."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import get_args
+
+from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.models.health import Capability, Health
+from strongroom.ports import (
+    ConversationStore,
+    MessageStore,
+    SchemaManager,
+    SessionStateStore,
+    TenantStore,
+    ThreadSummaryStore,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The storage ports, one attribute each."""
+
+    tenants: TenantStore
+    conversations: ConversationStore
+    messages: MessageStore
+    session_state: SessionStateStore
+    summaries: ThreadSummaryStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitOfWork(Ports):
+    """The ports within one transaction of one tenant.
+
+    What its calls wrote is saved when the block ends, all of it, or none when an error leaves it.
+    """
+
+    tenant_id: str
+    begin_nested: Callable[[str], AbstractAsyncContextManager[UnitOfWork]]
+
+    def unit_of_work(self, *, tenant_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """Begin a nested unit on the same connection: an error undoes only its own part.
+
+        Raises:
+            TenantMismatch: SR021, another tenant.
+        """
+        return self.begin_nested(tenant_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strongroom(Ports):
+    """An open store. Get one from :func:`strongroom.connect`.
+
+    Attributes:
+        schema: creates and upgrades the tables.
+        capabilities: what this adapter can do here.
+    """
+
+    schema: SchemaManager
+    capabilities: frozenset[Capability]
+    begin: Callable[[str], AbstractAsyncContextManager[UnitOfWork]]
+    read_health: Callable[[], Awaitable[Health]]
+
+    def unit_of_work(self, *, tenant_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """Join calls of any ports in one transaction, on one connection.
+
+        Args:
+            tenant_id: the one tenant that every call inside names.
+
+        Raises:
+            MissingCapability: SR040, the adapter has no transactions.
+            Unavailable: SR050, no connection could be had, or it was lost: then nothing is saved.
+
+        Example:
+            >>> import asyncio, strongroom
+            >>> from strongroom import NewMessage, TextPart
+            >>> async def main() -> int:
+            ...     async with strongroom.connect("memory:") as store:
+            ...         await store.tenants.create(tenant_id="acme", name="Acme")
+            ...         talk = await store.conversations.create(tenant_id="acme", owner_id="ada")
+            ...         async with store.unit_of_work(tenant_id="acme") as uow:
+            ...             await uow.messages.append(
+            ...                 tenant_id="acme", conversation_id=talk.id,
+            ...                 messages=[NewMessage(role="user", parts=[TextPart(text="Hi")])],
+            ...             )
+            ...             await uow.session_state.put(
+            ...                 tenant_id="acme", conversation_id=talk.id,
+            ...                 state={"mood": "fine"}, expected_version=0,
+            ...             )
+            ...         return await store.messages.count(tenant_id="acme", conversation_id=talk.id)
+            >>> asyncio.run(main())
+            1
+        """
+        return self.begin(tenant_id)
+
+    async def health(self) -> Health:
+        """Return the state of the store: version, capabilities, role, warnings.
+
+        Raises:
+            Unavailable: SR050, the database cannot be reached.
+        """
+        return await self.read_health()
+
+
+_REMEDIES: dict[str, str] = {
+    "vector_search": "Use a PostgreSQL with pgvector, and run `strongroom migrate apply`.",
+    "transactions": "Connect over psycopg (postgresql://...) instead of through an API.",
+    "row_level_security": "Use a PostgreSQL or Supabase adapter.",
+}
+
+
+def check_features(features: Iterable[str], available: frozenset[Capability], adapter: str) -> None:
+    """Refuse to start when the host needs what the adapter lacks.
+
+    Raises:
+        InvalidArgument: SR001, a name that is no capability.
+        MissingCapability: SR040, naming the feature and what to do.
+    """
+    known = get_args(Capability)
+    for feature in features:
+        if feature not in known:
+            raise InvalidArgument(
+                f"features: {feature!r} is not a capability",
+                detail={"path": "features", "choices": list(known)},
+                hint=f"Use any of: {', '.join(known)}.",
+            )
+        if feature not in available:
+            raise MissingCapability(
+                f"the feature {feature!r} is enabled, but the {adapter} adapter lacks it here",
+                detail={"feature": feature, "capability": feature, "available": sorted(available)},
+                hint=_REMEDIES.get(feature, "Disable the feature, or use another adapter."),
+            )

@@ -1,0 +1,173 @@
+"""``strongroom.connect``: from a URL, pool or connection to an open store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Literal
+
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from strongroom.client import Strongroom, check_features
+from strongroom.errors import InvalidArgument
+from strongroom.models.health import SchemaMode, TextPolicy
+from strongroom.postgres import owner_connection, sql_store
+from strongroom.schema import SqlSchemaManager, provision
+from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport, translated
+
+Pooler = Literal["transaction"]
+
+
+@asynccontextmanager
+async def connect(
+    url: str | None = None,
+    *,
+    pool: AsyncConnectionPool[Any] | None = None,
+    connection: Connection | None = None,
+    schema_url: str | None = None,
+    schema_mode: SchemaMode | None = None,
+    features: Iterable[str] = (),
+    pooler: Pooler | None = None,
+    text_policy: TextPolicy = "reject",
+    pool_min: int = 1,
+    pool_max: int = 10,
+    timeout: float = 30.0,  # noqa: ASYNC109 (an option of the store, not of this call)
+) -> AsyncIterator[Strongroom]:
+    """Open a store, and close it at the end of the block.
+
+    Args:
+        url: ``memory:``, ``embedded:`` (temporary) or ``embedded:///some/folder``, or
+            ``postgresql://...`` with a role that is a member of strongroom_host. Exactly one of url,
+            pool and connection is given.
+        pool: the caller's own open psycopg pool; it stays open.
+        connection: the caller's own psycopg connection: calls join its transaction, in savepoints.
+        schema_url: the role that owns the schema, for ``schema_mode`` and ``store.schema``; default url.
+        schema_mode: ``auto`` (create and upgrade now), ``plan`` (refuse to start when there is something
+            to do) or ``off`` (migrations are run elsewhere). Default: ``off`` for PostgreSQL, ``auto``
+            in memory and embedded.
+        features: capabilities that the host needs; the store refuses to open without one of them.
+        pooler: ``transaction`` behind PgBouncer or Supavisor in transaction mode: nothing is prepared.
+        text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
+            ``replace`` it by U+FFFD.
+        pool_min: connections that are kept open.
+        pool_max: connections at the most.
+        timeout: seconds that one call may take in all, waiting for a connection and retries included.
+
+    Raises:
+        InvalidArgument: SR001, the options contradict each other or the URL is of no known kind.
+        MissingCapability: SR040, a feature that the adapter lacks, or an extra that is not installed.
+        SchemaVersionError: SR041, in mode ``plan``; or ``auto`` failed.
+        Unavailable: SR050, the database cannot be reached.
+
+    Example:
+        >>> import asyncio, strongroom
+        >>> async def main() -> str:
+        ...     async with strongroom.connect("memory:") as store:
+        ...         return (await store.health()).status
+        >>> asyncio.run(main())
+        'ok'
+    """
+    given = [
+        name for name, value in (("url", url), ("pool", pool), ("connection", connection)) if value
+    ]
+    if len(given) != 1:
+        raise InvalidArgument(
+            f"give exactly one of url, pool and connection, not {given or 'none'}",
+            detail={"path": "url"},
+            hint="For example strongroom.connect('embedded:').",
+        )
+    _check_options(schema_mode, pooler, text_policy, pool_min, pool_max, timeout)
+    async with AsyncExitStack() as stack:
+        store: Strongroom
+        default_mode: SchemaMode = "off"
+        if url is not None and url.startswith("memory:"):
+            from strongroom.in_memory import memory_store  # noqa: PLC0415 (only when it is used)
+
+            store = memory_store(text_policy=text_policy)
+            adapter = "in-memory"
+        else:
+            if url is not None and url.startswith("embedded:"):
+                from strongroom.embedded import EmbeddedServer  # noqa: PLC0415 (an optional extra)
+
+                server = await stack.enter_async_context(await EmbeddedServer.start_async(url))
+                url, schema_url = server.host_url, schema_url or server.admin_url
+                default_mode = "auto"
+            adapter = "PostgreSQL"
+            as_owner = owner_connection(schema_url) if schema_url else None
+            mode = schema_mode or default_mode
+            if as_owner is not None:
+                # Before the pool: the role that calls run as may be made by the first migration.
+                await provision(SqlSchemaManager(as_owner), mode)
+            transport: PoolTransport | ConnectionTransport
+            if connection is not None:
+                transport = ConnectionTransport(connection, text_policy=text_policy)
+            else:
+                if pool is None:
+                    pool = await stack.enter_async_context(
+                        _pool(str(url), pooler, pool_min, pool_max, timeout)
+                    )
+                transport = PoolTransport(pool, text_policy=text_policy, timeout=timeout)
+            store = sql_store(transport, as_owner)
+            if as_owner is None and isinstance(store.schema, SqlSchemaManager):
+                await provision(store.schema, mode)
+        check_features(features, store.capabilities, adapter)
+        yield store
+
+
+@asynccontextmanager
+async def _pool(
+    url: str, pooler: Pooler | None, smallest: int, largest: int, timeout: float
+) -> AsyncIterator[AsyncConnectionPool[Any]]:
+    if not url.startswith(("postgresql://", "postgres://")) and "=" not in url:
+        raise InvalidArgument(
+            "url is of no known kind",
+            detail={"path": "url"},
+            hint="Use memory:, embedded:, embedded:///folder or postgresql://user@host/database.",
+        )
+    options: dict[str, Any] = {"autocommit": True}
+    if pooler == "transaction":
+        options["prepare_threshold"] = None
+    pool = AsyncConnectionPool[Any](
+        url, kwargs=options, min_size=smallest, max_size=largest, timeout=timeout, open=False
+    )
+    try:
+        await pool.open(wait=True, timeout=timeout)
+    except PoolTimeout as error:
+        await pool.close()
+        raise translated(error) from error
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def _check_options(
+    schema_mode: object,
+    pooler: object,
+    text_policy: object,
+    pool_min: int,
+    pool_max: int,
+    timeout: float,
+) -> None:
+    choices: tuple[tuple[str, object, tuple[object, ...]], ...] = (
+        ("schema_mode", schema_mode, (None, "auto", "plan", "off")),
+        ("pooler", pooler, (None, "transaction")),
+        ("text_policy", text_policy, ("reject", "replace")),
+    )
+    for name, value, allowed in choices:
+        if value not in allowed:
+            raise InvalidArgument(
+                f"{name} is {value!r}",
+                detail={"path": name, "choices": list(allowed)},
+                hint=f"Use one of: {', '.join(map(str, allowed))}.",
+            )
+    if not 0 <= pool_min <= pool_max or pool_max < 1:
+        raise InvalidArgument(
+            f"pool_min ({pool_min}) and pool_max ({pool_max}) do not fit",
+            detail={"path": "pool_max"},
+            hint="0 <= pool_min <= pool_max, and pool_max at least 1.",
+        )
+    if timeout <= 0:
+        raise InvalidArgument(
+            f"timeout is {timeout}", detail={"path": "timeout"}, hint="Give seconds above 0."
+        )

@@ -1,0 +1,79 @@
+"""What a store says about itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from strongroom.models.base import Record
+
+Capability = Literal[
+    "transactions",
+    "row_level_security",
+    "full_text_search",
+    "vector_search",
+    "realtime",
+    "distributed_locking",
+    "durable_jobs",
+    "managed_schema",
+    "blob_storage",
+]
+SchemaMode = Literal["auto", "plan", "off"]
+TextPolicy = Literal["reject", "replace"]
+
+
+class SchemaChange(Record):
+    """One step that ``apply`` would take, or one difference that it cannot mend.
+
+    Attributes:
+        version: the migration's number.
+        name: its domain.
+        action: ``apply`` a migration, or ``drift``: an object differs from what the migrations made.
+        description: what would happen, or what differs, for a person.
+        object: the object that differs, such as ``index strongroom.conversations_by_owner``.
+    """
+
+    version: int
+    name: str
+    action: Literal["apply", "drift"]
+    description: str
+    object: str | None = None
+
+
+class Health(Record):
+    """The state of a store, for health checks and people.
+
+    Attributes:
+        adapter: ``memory`` or ``postgresql``.
+        status: ``ok``, or ``degraded`` when there are warnings.
+        schema_version: the version that the database has; None when there is no schema.
+        target_version: the version that this package has.
+        capabilities: what the adapter can do here.
+        server_version: the server's version, None in memory.
+        role: the database role that calls run as.
+        warnings: what someone should look at, each with what to do.
+    """
+
+    adapter: Literal["memory", "postgresql"]
+    status: Literal["ok", "degraded"]
+    schema_version: int | None
+    target_version: int
+    capabilities: tuple[Capability, ...]
+    server_version: str | None = None
+    role: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Finding(Record):
+    """Something that ``doctor`` found wrong.
+
+    Attributes:
+        check: which check found it, such as ``row_security``.
+        object: what it is about.
+        problem: what is wrong.
+        hint: what to do.
+    """
+
+    check: str
+    object: str
+    problem: str
+    hint: str

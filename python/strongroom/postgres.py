@@ -1,0 +1,142 @@
+"""The PostgreSQL adapter: the ports on psycopg, put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import psycopg
+from pydantic import TypeAdapter
+
+from strongroom.client import Strongroom, UnitOfWork
+from strongroom.models.base import Record
+from strongroom.models.health import Capability, Health
+from strongroom.schema import Connect, SqlSchemaManager
+from strongroom.stores import (
+    SqlConversationStore,
+    SqlMessageStore,
+    SqlSessionStateStore,
+    SqlTenantStore,
+    SqlThreadSummaryStore,
+)
+from strongroom.transports.base import Transport
+from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport
+
+CAPABILITIES: frozenset[Capability] = frozenset(
+    {"transactions", "row_level_security", "managed_schema"}
+)
+
+
+class _HealthRow(Record):
+    schema_version: int | None
+    server_version: str
+    role_name: str
+    role_is_superuser: bool
+    role_bypasses_row_security: bool
+    caller_kind: str | None
+    in_recovery: bool
+    pgvector_version: str | None
+
+
+_HEALTH = TypeAdapter(list[_HealthRow])
+
+
+def sql_ports(transport: Transport) -> dict[str, object]:
+    """Return the ports on a transport, by attribute."""
+    return {
+        "tenants": SqlTenantStore(transport),
+        "conversations": SqlConversationStore(transport),
+        "messages": SqlMessageStore(transport),
+        "session_state": SqlSessionStateStore(transport),
+        "summaries": SqlThreadSummaryStore(transport),
+    }
+
+
+def _unit_of_work(transport: Transport, tenant_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+    @asynccontextmanager
+    async def begin() -> AsyncIterator[UnitOfWork]:
+        async with transport.unit_of_work(tenant_id) as inner:
+            yield UnitOfWork(
+                **sql_ports(inner),  # type: ignore[arg-type]
+                tenant_id=tenant_id,
+                begin_nested=lambda nested: _unit_of_work(inner, nested),
+            )
+
+    return begin()
+
+
+def sql_store(
+    transport: PoolTransport | ConnectionTransport, connect_as_owner: Connect | None = None
+) -> Strongroom:
+    """Put a store together on a transport.
+
+    Args:
+        transport: how calls reach the database.
+        connect_as_owner: how the schema manager does; None uses the transport's connections.
+    """
+    schema = SqlSchemaManager(connect_as_owner or transport.connection)
+
+    async def read_health() -> Health:
+        target = schema.target_version()
+        if await schema.current_version() == 0:
+            return Health(
+                adapter="postgresql",
+                status="degraded",
+                schema_version=None,
+                target_version=target,
+                capabilities=tuple(sorted(CAPABILITIES)),
+                warnings=("there is no schema: run `strongroom migrate apply`",),
+            )
+        row = _HEALTH.validate_json(await transport.call("read_health", {}))[0]
+        warnings = tuple(_warnings(row, target))
+        return Health(
+            adapter="postgresql",
+            status="degraded" if warnings else "ok",
+            schema_version=row.schema_version,
+            target_version=target,
+            capabilities=tuple(sorted(CAPABILITIES)),
+            server_version=row.server_version,
+            role=row.role_name,
+            warnings=warnings,
+        )
+
+    return Strongroom(
+        **sql_ports(transport),  # type: ignore[arg-type]
+        schema=schema,
+        capabilities=CAPABILITIES,
+        begin=lambda tenant_id: _unit_of_work(transport, tenant_id),
+        read_health=read_health,
+    )
+
+
+def _warnings(row: _HealthRow, target: int) -> list[str]:
+    found = []
+    if row.schema_version is None or row.schema_version < target:
+        found.append(
+            f"the schema has version {row.schema_version}, this package {target}:"
+            " run `strongroom migrate apply`"
+        )
+    elif row.schema_version > target:
+        found.append(
+            f"the schema has version {row.schema_version}, this package only {target}:"
+            " upgrade the package"
+        )
+    if row.role_is_superuser or row.role_bypasses_row_security:
+        found.append(
+            f"role {row.role_name} is not bound by row security:"
+            " connect as a member of strongroom_host that is neither superuser nor BYPASSRLS"
+        )
+    if row.in_recovery:
+        found.append("the server is a standby and takes no writes: connect to the primary")
+    return found
+
+
+def owner_connection(url: str) -> Connect:
+    """Return how to open single connections to a URL, for the schema manager."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Connection]:
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            yield connection
+
+    return connect

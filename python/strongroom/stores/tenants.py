@@ -1,0 +1,183 @@
+"""TenantStore on SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strongroom.ids import new_id
+from strongroom.models.base import Id, JsonObject, JsonValue, Name, Record, Version
+from strongroom.models.pages import Cursor, Direction, Limit, Page
+from strongroom.models.tenants import (
+    CreatedMembership,
+    CreatedTenant,
+    Membership,
+    PurgeReceipt,
+    Tenant,
+)
+from strongroom.ports.arguments import port_method
+from strongroom.stores.base import SqlStore, existing
+from strongroom.transports.base import Document
+
+
+class _Removed(Record):
+    removed: bool
+
+
+class PurgedTable(Record):
+    """One line of a purge's receipt."""
+
+    table_name: str
+    row_count: int
+
+
+def receipt_of(rows: Sequence[PurgedTable]) -> PurgeReceipt:
+    """Return the receipt that these lines make."""
+    return PurgeReceipt(tables={row.table_name: row.row_count for row in rows})
+
+
+class SqlTenantStore(SqlStore):
+    """See :class:`strongroom.ports.TenantStore`."""
+
+    @port_method
+    async def create(
+        self, *, tenant_id: Id, name: Name, metadata: JsonObject | None = None
+    ) -> CreatedTenant:
+        """See the port."""
+        return await self._one(
+            CreatedTenant,
+            "create_tenant",
+            tenant_id=tenant_id,
+            name=name,
+            metadata=Document(metadata or {}),
+        )
+
+    @port_method
+    async def get(self, *, tenant_id: Id) -> Tenant:
+        """See the port."""
+        found = await self._find(Tenant, "find_tenant", tenant_id=tenant_id)
+        return existing(found, "tenant", "tenant_id")
+
+    @port_method
+    async def find(self, *, tenant_id: Id) -> Tenant | None:
+        """See the port."""
+        return await self._find(Tenant, "find_tenant", tenant_id=tenant_id)
+
+    @port_method
+    async def update(
+        self,
+        *,
+        tenant_id: Id,
+        expected_version: Version,
+        name: Name | None = None,
+        metadata: JsonObject | None = None,
+    ) -> Tenant:
+        """See the port."""
+        changes: dict[str, JsonValue] = {"name": name, "metadata": metadata}
+        return await self._update(
+            tenant_id, expected_version, {k: v for k, v in changes.items() if v is not None}
+        )
+
+    @port_method
+    async def suspend(self, *, tenant_id: Id, expected_version: Version) -> Tenant:
+        """See the port."""
+        return await self._update(tenant_id, expected_version, {"status": "suspended"})
+
+    @port_method
+    async def resume(self, *, tenant_id: Id, expected_version: Version) -> Tenant:
+        """See the port."""
+        return await self._update(tenant_id, expected_version, {"status": "active"})
+
+    async def _update(
+        self, tenant_id: str, expected_version: int, changes: dict[str, JsonValue]
+    ) -> Tenant:
+        return await self._one(
+            Tenant,
+            "update_tenant",
+            tenant_id=tenant_id,
+            changes=Document(changes),
+            expected_version=expected_version,
+            write_id=new_id(),
+        )
+
+    @port_method
+    async def purge(self, *, tenant_id: Id) -> PurgeReceipt:
+        """See the port."""
+        return receipt_of(await self._rows(PurgedTable, "purge_tenant", tenant_id=tenant_id))
+
+    @port_method
+    async def add_member(
+        self,
+        *,
+        tenant_id: Id,
+        principal_id: Id,
+        role_ids: Sequence[Id] = (),
+        membership_id: Id | None = None,
+    ) -> CreatedMembership:
+        """See the port."""
+        return await self._one(
+            CreatedMembership,
+            "add_member",
+            tenant_id=tenant_id,
+            principal_id=principal_id,
+            role_ids=list(role_ids),
+            membership_id=membership_id or new_id(),
+        )
+
+    @port_method
+    async def get_member(self, *, tenant_id: Id, principal_id: Id) -> Membership:
+        """See the port."""
+        found = await self._find(
+            Membership, "find_member", tenant_id=tenant_id, principal_id=principal_id
+        )
+        return existing(found, "membership", "principal_id")
+
+    @port_method
+    async def find_member(self, *, tenant_id: Id, principal_id: Id) -> Membership | None:
+        """See the port."""
+        return await self._find(
+            Membership, "find_member", tenant_id=tenant_id, principal_id=principal_id
+        )
+
+    @port_method
+    async def set_member_roles(
+        self, *, tenant_id: Id, principal_id: Id, role_ids: Sequence[Id], expected_version: Version
+    ) -> Membership:
+        """See the port."""
+        return await self._one(
+            Membership,
+            "set_member_roles",
+            tenant_id=tenant_id,
+            principal_id=principal_id,
+            role_ids=list(role_ids),
+            expected_version=expected_version,
+            write_id=new_id(),
+        )
+
+    @port_method
+    async def remove_member(self, *, tenant_id: Id, principal_id: Id) -> bool:
+        """See the port."""
+        row = await self._one(
+            _Removed, "remove_member", tenant_id=tenant_id, principal_id=principal_id
+        )
+        return row.removed
+
+    @port_method
+    async def list_members(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+    ) -> Page[Membership]:
+        """See the port."""
+        return await self._page(
+            Membership,
+            "list_members",
+            tenant_id=tenant_id,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+        )

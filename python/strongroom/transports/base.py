@@ -1,0 +1,72 @@
+"""What a store needs from a connection to the database: call one SQL function, get rows as JSON text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from strongroom.errors import InvalidText
+from strongroom.models.base import JsonValue
+from strongroom.models.health import TextPolicy
+from strongroom.models.json_values import replace_unstorable, unstorable_paths
+
+
+class Document:
+    """An argument that goes to the database as one JSON document."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: JsonValue) -> None:
+        """Wrap the value."""
+        self.value = value
+
+
+Argument = str | int | bool | list[str] | Document | None
+Arguments = Mapping[str, Argument]
+"""Arguments by their names in SQL, without the ``p_``. None means: leave it to the default."""
+
+
+class Transport(Protocol):
+    """One way to the functions of the database: psycopg, or PostgREST's rpc."""
+
+    text_policy: TextPolicy
+
+    async def call(self, function: str, arguments: Arguments) -> str:
+        """Call ``strongroom.<function>``; return its rows as the text of one JSON array.
+
+        Raises:
+            StrongroomError: whatever goes wrong, as one of our errors.
+        """
+        ...
+
+    def unit_of_work(self, tenant_id: str) -> AbstractAsyncContextManager[Transport]:
+        """Begin a transaction that every call of the yielded transport joins."""
+        ...
+
+
+def storable(arguments: Arguments, policy: TextPolicy) -> dict[str, Argument]:
+    """Return the arguments that were given, with only text that PostgreSQL can hold.
+
+    Raises:
+        InvalidText: naming the path, when the policy is ``reject``.
+    """
+    ready: dict[str, Argument] = {}
+    for name, argument in arguments.items():
+        if argument is None:
+            continue
+        value = argument.value if isinstance(argument, Document) else argument
+        if isinstance(value, str | dict | list):
+            found = next(unstorable_paths(value, name), None)
+            if found is not None:
+                if policy == "reject":
+                    raise InvalidText(
+                        f"{found[0]} holds {found[1]}, which PostgreSQL cannot store",
+                        detail={"path": found[0], "character": found[1]},
+                        hint="Remove it, or connect with text_policy='replace' to store U+FFFD instead.",
+                    )
+                value = replace_unstorable(value)
+                ready[name] = Document(value) if isinstance(argument, Document) else value
+                continue
+        ready[name] = argument
+    return ready

@@ -1,0 +1,231 @@
+"""The way to the database over psycopg: our own pool, a caller's pool, a caller's connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import lru_cache, partial
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.types.json import Jsonb
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from strongroom.errors import InvalidTransition, StrongroomError, TenantMismatch, Unavailable
+from strongroom.models.health import TextPolicy
+from strongroom.transports.base import Arguments, Document, Transport, storable
+from strongroom.transports.database_errors import database_error
+
+Connection = psycopg.AsyncConnection[Any]
+Pool = AsyncConnectionPool[Any]
+T = TypeVar("T")
+
+ATTEMPTS = 5
+"""How often a call is tried in all, when the connection is lost or the database asks for it."""
+
+_RETRIED = {"40001", "40P01", "SR050", "57P01", "57P02", "57P03", "53300"}
+"""Serialization failure, deadlock, lost race for an id, server going down or coming up, too many
+connections. A lost connection has no SQLSTATE, and is retried too."""
+
+_to_jsonb = partial(Jsonb, dumps=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
+
+
+@lru_cache(maxsize=512)
+def _statement(function: str, names: tuple[str, ...]) -> str:
+    """Return the one statement of a call: rows as the text of a JSON array, for one validator."""
+    arguments = ", ".join(f"p_{name} => %s" for name in names)
+    return f"select coalesce(json_agg(r), '[]')::text from strongroom.{function}({arguments}) as r"
+
+
+async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
+    parameters = [
+        _to_jsonb(value.value) if isinstance(value, Document) else value
+        for value in arguments.values()
+    ]
+    cursor = await connection.execute(_statement(function, tuple(arguments)), parameters)
+    row = await cursor.fetchone()
+    return cast("str", row[0]) if row else "[]"
+
+
+def translated(error: BaseException) -> StrongroomError:
+    """Return our error for whatever psycopg or its pool raised."""
+    if isinstance(error, StrongroomError):
+        return error
+    if isinstance(error, psycopg.Error) and error.sqlstate is not None:
+        diagnosis = error.diag
+        return database_error(
+            error.sqlstate,
+            diagnosis.message_primary or str(error),
+            diagnosis.message_detail,
+            diagnosis.message_hint,
+        )
+    if isinstance(error, PoolTimeout | PoolClosed | TooManyRequests):
+        return Unavailable(
+            f"no connection could be had from the pool: {error}",
+            hint="Raise pool_max or timeout, or look whether connections are held too long.",
+        )
+    if isinstance(error, psycopg.Error | OSError | TimeoutError):
+        return database_error(None, str(error) or type(error).__name__)
+    return StrongroomError(f"unforeseen: {error!r}")
+
+
+def _is_worth_repeating(error: psycopg.Error) -> bool:
+    if error.sqlstate is not None:
+        return error.sqlstate in _RETRIED
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+class PoolTransport:
+    """Calls on connections of a pool: one round trip each, retried within a bound."""
+
+    def __init__(
+        self, pool: Pool, *, text_policy: TextPolicy = "reject", timeout: float = 30.0
+    ) -> None:
+        """Use a pool that is open.
+
+        Args:
+            pool: ours or the caller's.
+            text_policy: what to do with text that PostgreSQL cannot hold.
+            timeout: seconds that one call may take in all, with its retries.
+        """
+        self.pool = pool
+        self.text_policy: TextPolicy = text_policy
+        self._timeout = timeout
+
+    async def call(self, function: str, arguments: Arguments) -> str:
+        """Call one function, again when the connection was lost: every write can be repeated."""
+        ready = storable(arguments, self.text_policy)
+
+        async def once() -> str:
+            async with self.connection() as connection:
+                if connection.autocommit:
+                    return await _execute(connection, function, ready)
+                async with connection.transaction():
+                    return await _execute(connection, function, ready)
+
+        return await self._with_retries(once)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection of the pool."""
+        async with self.pool.connection(timeout=self._timeout) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def unit_of_work(self, tenant_id: str) -> AsyncIterator[Transport]:
+        """Begin a transaction on one connection; commit at the end, roll back on an error."""
+        try:
+            async with self.connection() as connection, _transaction(connection):
+                yield UnitTransport(connection, tenant_id, self.text_policy)
+        except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
+            raise translated(error) from error
+
+    async def _with_retries(self, once: Callable[[], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(self._timeout):
+                for attempt in range(1, ATTEMPTS + 1):
+                    try:
+                        return await once()
+                    except psycopg.Error as error:
+                        if attempt == ATTEMPTS or not _is_worth_repeating(error):
+                            raise
+                    # Full jitter: 0 to 50, 100, 200, 400 milliseconds.
+                    await asyncio.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
+        except (psycopg.Error, OSError, TimeoutError) as error:
+            raise translated(error) from error
+        raise AssertionError
+
+
+class ConnectionTransport:
+    """Calls on a caller's connection: they join the caller's transaction, each in a savepoint."""
+
+    def __init__(self, connection: Connection, *, text_policy: TextPolicy = "reject") -> None:
+        """Use a connection that the caller opens and closes."""
+        self._connection = connection
+        self.text_policy: TextPolicy = text_policy
+
+    async def call(self, function: str, arguments: Arguments) -> str:
+        """Call one function. Nothing is retried: the transaction belongs to the caller."""
+        ready = storable(arguments, self.text_policy)
+        try:
+            idle = self._connection.info.transaction_status == TransactionStatus.IDLE
+            if self._connection.autocommit and idle:
+                return await _execute(self._connection, function, ready)
+            async with self._connection.transaction():
+                return await _execute(self._connection, function, ready)
+        except (psycopg.Error, OSError) as error:
+            raise translated(error) from error
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Lend the caller's connection."""
+        yield self._connection
+
+    @asynccontextmanager
+    async def unit_of_work(self, tenant_id: str) -> AsyncIterator[Transport]:
+        """Begin a transaction, or a savepoint within the caller's."""
+        try:
+            async with _transaction(self._connection):
+                yield UnitTransport(self._connection, tenant_id, self.text_policy)
+        except (psycopg.Error, OSError) as error:
+            raise translated(error) from error
+
+
+class UnitTransport:
+    """Calls within one unit of work: one connection, one transaction, one tenant."""
+
+    def __init__(self, connection: Connection, tenant_id: str, text_policy: TextPolicy) -> None:
+        """Use a connection that is in a transaction."""
+        self._connection = connection
+        self._tenant_id = tenant_id
+        self.text_policy = text_policy
+
+    async def call(self, function: str, arguments: Arguments) -> str:
+        """Call one function in the transaction. After an error the unit only takes its end."""
+        self._check_tenant(str(arguments.get("tenant_id")))
+        ready = storable(arguments, self.text_policy)
+        try:
+            return await _execute(self._connection, function, ready)
+        except (psycopg.Error, OSError) as error:
+            raise translated(error) from error
+
+    def unit_of_work(self, tenant_id: str) -> AbstractAsyncContextManager[Transport]:
+        """Nest: the inner unit shares the connection; an error in it undoes only its own part."""
+        self._check_tenant(tenant_id)
+        return self._nested()
+
+    @asynccontextmanager
+    async def _nested(self) -> AsyncIterator[Transport]:
+        try:
+            async with _transaction(self._connection):
+                yield self
+        except (psycopg.Error, OSError) as error:
+            raise translated(error) from error
+
+    def _check_tenant(self, tenant_id: str) -> None:
+        if tenant_id != self._tenant_id:
+            raise TenantMismatch(
+                "tenant_id is not the tenant of the unit of work",
+                detail={"path": "tenant_id"},
+                hint="One unit of work serves one tenant; begin another for another tenant.",
+            )
+
+
+@asynccontextmanager
+async def _transaction(connection: Connection) -> AsyncIterator[None]:
+    """Like psycopg's, and refuse to end well when a call inside has failed and was swallowed.
+
+    PostgreSQL answers COMMIT in a failed transaction with a silent rollback; without this check a
+    caller who caught the error inside the block would believe that the rest was saved.
+    """
+    async with connection.transaction():
+        yield
+        if connection.info.transaction_status == TransactionStatus.INERROR:
+            raise InvalidTransition(
+                "a call inside the unit of work failed, so nothing of the unit was saved",
+                hint="Let the error leave the block, or put the call in a nested unit of work.",
+            )
