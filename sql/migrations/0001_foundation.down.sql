@@ -1,8 +1,66 @@
--- strongroom 0001: the way back. Both schemas go, with everything in them. The role strongroom_host
--- stays: it belongs to the server, and other databases and logins may use it.
+-- strongroom 0001: the way back. Refuses while the tables hold rows, unless data loss is allowed. Nothing
+-- is dropped with CASCADE: what others have built on strongroom (a foreign key, a view, a table in the
+-- schema) makes it fail with PostgreSQL's own error, which names it. The role strongroom_host stays: it
+-- belongs to the server, and other databases and logins may use it.
 
+select set_config('strongroom.migrating', '1', true);
+select strongroom_private.require_transaction(1);
 select strongroom_private.begin_reversal(1, '{strongroom.tenants,strongroom.memberships}');
 
-drop schema strongroom cascade;
-drop schema strongroom_private cascade;
+drop table strongroom.memberships;
+drop table strongroom.tenants;
+drop table strongroom.schema_history;
+drop table strongroom_private.grants;
+
+drop function strongroom.diagnose;
+drop function strongroom.read_health;
+drop function strongroom.list_members;
+drop function strongroom.remove_member;
+drop function strongroom.set_member_roles;
+drop function strongroom.find_member;
+drop function strongroom.add_member;
+drop function strongroom.purge_tenant;
+drop function strongroom.update_tenant;
+drop function strongroom.find_tenant;
+drop function strongroom.create_tenant;
+drop function strongroom_private.check_expected_version;
+drop function strongroom_private.fail_missed_write;
+drop function strongroom_private.digest;
+drop function strongroom_private.enter_tenant_to_write;
+drop function strongroom_private.enter_tenant;
+drop function strongroom_private.current_tenant;
+drop function strongroom_private.is_active_tenant;
+drop function strongroom_private.finish_reversal;
+drop function strongroom_private.begin_reversal;
+drop function strongroom_private.finish_migration;
+drop function strongroom_private.require_transaction;
+drop function strongroom_private.begin_migration;
+drop function strongroom_private.list_grant_differences;
+drop function strongroom_private.apply_grants;
+drop function strongroom_private.publish_grant;
+drop function strongroom_private.check_page;
+drop function strongroom_private.from_microseconds;
+drop function strongroom_private.to_microseconds;
+drop function strongroom_private.decode_cursor;
+drop function strongroom_private.encode_cursor;
+drop function strongroom_private.cursor_scope;
+drop function strongroom_private.current_principal;
+drop function strongroom_private.bound_tenant;
+drop function strongroom_private.read_text_claim;
+drop function strongroom_private.read_claims;
+drop function strongroom_private.is_trusted;
+drop function strongroom_private.caller_kind;
+drop function strongroom_private.role_kind;
+drop function strongroom_private.check_keys;
+drop function strongroom_private.check_limit;
+drop function strongroom_private.check_object;
+drop function strongroom_private.check_choice;
+drop function strongroom_private.check_ids;
+drop function strongroom_private.check_optional_id;
+drop function strongroom_private.check_id;
+drop function strongroom_private.fail;
+drop function strongroom_private.error_codes;
+
+drop schema strongroom;
+drop schema strongroom_private;
 select pg_catalog.pg_notify('pgrst', 'reload schema');
