@@ -105,7 +105,7 @@ def shut_down(home: Path) -> None:
 
 
 def remove_sockets(home: Path) -> None:
-    """Remove the folder that holds the sockets of a server whose own path does not suit a socket."""
+    """Remove the socket folder of a server whose own path does not suit a socket."""
     link = home / "sockets"
     if link.is_symlink():
         folder = link.readlink()
