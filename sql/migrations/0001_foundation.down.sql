@@ -3,7 +3,11 @@
 -- schema) makes it fail with PostgreSQL's own error, which names it. The role strongroom_host stays: it
 -- belongs to the server, and other databases and logins may use it.
 
+-- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so the
+-- session becomes read-only then, and what follows can delete nothing. A new session is as before.
 select set_config('strongroom.migrating', '1', true);
+select set_config('default_transaction_read_only', 'on', false)
+where current_setting('strongroom.migrating', true) is distinct from '1';
 select strongroom_private.require_transaction(1);
 select strongroom_private.begin_reversal(1, '{strongroom.tenants,strongroom.memberships}');
 
