@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+
 from strongroom.embedded_cluster import Cluster
 from strongroom.embedded_system import service_user, usable_binaries
 
@@ -46,7 +47,7 @@ class Server:
 
     def create_database(self, name: str) -> None:
         with self.connect("postgres") as connection:
-            connection.execute(f'create database "{name}"')  # type: ignore[arg-type]
+            connection.execute(f'create database "{name}"')
 
     def version(self) -> str:
         with self.connect("postgres") as connection:

@@ -56,7 +56,7 @@ class LangGraphSaver:
         async def reply(_state: Any) -> dict[str, Any]:
             return {"messages": []}
 
-        builder = StateGraph(state)
+        builder: Any = StateGraph(state)
         builder.add_node("reply", reply)
         builder.add_edge(START, "reply")
         builder.add_edge("reply", END)
@@ -132,7 +132,8 @@ def _delta_state() -> Any:
             state = add_messages(state, write)
         return state
 
-    return TypedDict("DeltaState", {"messages": Annotated[list, DeltaChannel(extend)]})
+    messages = Annotated[list[Any], DeltaChannel(extend)]
+    return TypedDict("DeltaState", {"messages": messages})  # type: ignore[operator]
 
 
 def _next_id() -> str:

@@ -30,7 +30,7 @@ class OpenAISessions:
     def connect(self, server: Server) -> None:
         """Make the engine; it connects when it is first used."""
         try:
-            import asyncpg  # noqa: F401, PLC0415
+            import asyncpg  # type: ignore[import-untyped]  # noqa: F401, PLC0415
             from agents.extensions.memory import SQLAlchemySession  # noqa: PLC0415
             from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415
         except ImportError as error:

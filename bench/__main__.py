@@ -1,0 +1,124 @@
+"""``python -m bench``: strongroom beside its floor and its peers, as ratios in one run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench.competitors import Competitor, MissingPeer
+from bench.competitors.langgraph_saver import LangGraphSaver
+from bench.competitors.openai_agents import OpenAISessions
+from bench.competitors.product import Strongroom
+from bench.competitors.raw import RawPsycopg
+from bench.context import DEEP, SHALLOW, Context
+from bench.lines import LINES
+from bench.plot import write_plot
+from bench.report import Report
+from bench.server import Server, running_server
+
+OUT = Path(__file__).parent / "out"
+SMALL_ROWS = 10_000
+C = TypeVar("C", bound=Competitor)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, 100,000 rows")
+    parser.add_argument(
+        "--only",
+        type=lambda text: [name.strip().upper() for name in text.split(",")],
+        default=list(LINES),
+        metavar="P1,P4",
+        help=f"lines to measure, of {', '.join(LINES)}",
+    )
+    parser.add_argument("--rows", type=int, help="messages in the table (1,000,000)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here, too")
+    parser.add_argument("--plot", type=Path, default=OUT / "bench.png", metavar="FILE")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.only) - set(LINES):
+        parser.error(f"no such line: {', '.join(sorted(unknown))} (there are {', '.join(LINES)})")
+    if arguments.rows is None:
+        arguments.rows = 100_000 if arguments.quick else 1_000_000
+    if arguments.rows < 30_000:
+        parser.error("--rows must be at least 30,000: two conversations alone hold 21,000")
+    return arguments
+
+
+async def _run(arguments: argparse.Namespace, server: Server, progress: Progress) -> Report:
+    report = Report(arguments.rows, server.version())
+
+    def begin(what: str, rounds: int | None) -> Callable[[], None]:
+        task = progress.add_task(what, total=rounds)
+        return lambda: progress.advance(task)
+
+    async with AsyncExitStack() as stack:
+
+        async def opened(competitor: C, what: str) -> C | None:
+            done = begin(what, 1)
+            try:
+                await competitor.open(server)
+            except MissingPeer as missing:
+                report.skipped.append(f"{competitor.name} is not installed: {missing}")
+                return None
+            finally:
+                done()
+            stack.push_async_callback(competitor.close)
+            return competitor
+
+        product = Strongroom("strongroom", arguments.rows, (SHALLOW, DEEP))
+        small = Strongroom("strongroom_small", SMALL_ROWS, (SHALLOW,))
+        await opened(product, f"strongroom: load {arguments.rows:,} messages")
+        await opened(small, f"strongroom: load {SMALL_ROWS:,} messages")
+        raw = RawPsycopg(product.database)
+        await opened(raw, "raw psycopg: connect")
+        openai = await opened(
+            OpenAISessions(arguments.rows, SHALLOW, SHALLOW),
+            f"openai-agents: load {arguments.rows:,} messages",
+        )
+        langgraph = await opened(LangGraphSaver(100), "langgraph: set up")
+        context = Context(
+            server, report, raw, product, small, openai, langgraph, arguments.quick, begin
+        )
+        for name in LINES:
+            if name in arguments.only:
+                await LINES[name](context)
+    return report
+
+
+def main() -> None:
+    """Measure, print, and write the plot and the JSON."""
+    arguments = _arguments()
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=150)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        starting = progress.add_task("start PostgreSQL", total=1)
+        with running_server() as server:
+            progress.advance(starting)
+            report = asyncio.run(_run(arguments, server, progress))
+    try:
+        write_plot(report, arguments.plot)
+    except MissingPeer as missing:
+        report.skipped.append(str(missing))
+    if arguments.json:
+        report.write_json(arguments.json)
+    report.print(console)
+    if arguments.plot.exists():
+        console.print(f"Plot: {arguments.plot}")
+
+
+if __name__ == "__main__":
+    main()

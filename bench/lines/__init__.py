@@ -1,0 +1,19 @@
+"""One function per line of the goals."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from bench.context import Context
+from bench.lines.append import append_one, append_ten, eight_clients
+from bench.lines.growth import growth
+from bench.lines.pages import last_fifty, validated_page
+
+LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
+    "P1": append_one,
+    "P2": append_ten,
+    "P3": eight_clients,
+    "P4": last_fifty,
+    "P5": validated_page,
+    "P10": growth,
+}
