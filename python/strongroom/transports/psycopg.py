@@ -38,7 +38,10 @@ _to_jsonb = partial(Jsonb, dumps=partial(json.dumps, ensure_ascii=False, separat
 def _statement(function: str, names: tuple[str, ...]) -> str:
     """Return the one statement of a call: rows as the text of a JSON array, for one validator."""
     arguments = ", ".join(f"p_{name} => %s" for name in names)
-    return f"select coalesce(json_agg(r), '[]')::text from strongroom.{function}({arguments}) as r"
+    return (
+        "select coalesce(json_agg(r), '[]')::text"
+        f" from (select * from strongroom.{function}({arguments})) as r"
+    )
 
 
 async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:

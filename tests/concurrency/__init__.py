@@ -1,0 +1,1 @@
+"""What must hold when many write at once, are cancelled, or the server dies."""
