@@ -1,0 +1,105 @@
+-- Foreign keys are checked without row security, so each of them carries the tenant: a child that
+-- names a parent of another tenant is refused just as one that names no parent at all.
+begin;
+\ir support/stories.psql
+select plan(
+    (
+        select (4 * count(*))::integer
+        from pg_constraint as k
+        where k.contype = 'f'
+            and k.connamespace = 'strongroom'::regnamespace
+            and k.confrelid <> 'strongroom.tenants'::regclass
+    )
+    + 5
+);
+select stories.found_a_world();
+
+-- A conversation that only globex has.
+select stories.become_host();
+select is(
+    (select c.outcome from strongroom.create_conversation('globex', 'ada', 'only-globex') as c),
+    'inserted',
+    'globex has a conversation that acme has not'
+);
+
+select stories.become_owner();
+create temporary table pairs as
+select
+    k.conname,
+    k.conrelid::regclass as child,
+    replace(stories.insertion(k.conrelid::regclass::text, 'acme'), '''stateless''', '''private''')
+        as statement
+from pg_constraint as k
+where k.contype = 'f'
+    and k.connamespace = 'strongroom'::regnamespace
+    and k.confrelid <> 'strongroom.tenants'::regclass;
+grant select on pairs to public;
+
+create function stories.refusal(p_statement text)
+returns text
+language plpgsql
+as $$
+declare
+    v_detail text;
+begin
+    execute p_statement;
+    return 'not refused';
+exception
+    when others then
+        get stacked diagnostics v_detail = pg_exception_detail;
+        return format('%s %s %s', sqlstate, sqlerrm, v_detail);
+end
+$$;
+
+select ok(
+    p.statement like '%''private''%',
+    format('%s: there is a statement to try', p.conname)
+)
+from pairs as p;
+select stories.become_host('acme');
+select is(
+    left(stories.refusal(replace(p.statement, '''private''', '''only-globex''')), 5),
+    '23503',
+    format('%s: a host cannot let a row of acme point into globex', p.conname)
+)
+from pairs as p;
+select stories.become_service('acme');
+select is(
+    left(stories.refusal(replace(p.statement, '''private''', '''only-globex''')), 5),
+    '23503',
+    format('%s: nor can service_role, which row security does not bind', p.conname)
+)
+from pairs as p;
+select stories.become_owner('acme');
+select is(
+    replace(
+        stories.refusal(replace(p.statement, '''private''', '''only-globex''')),
+        'only-globex',
+        '?'
+    ),
+    replace(stories.refusal(replace(p.statement, '''private''', '''absent''')), 'absent', '?'),
+    format('%s: the refusal does not tell whether the parent exists elsewhere', p.conname)
+)
+from pairs as p;
+
+-- Through the functions, a foreign parent is as absent as any other.
+
+select stories.become_host();
+select is(
+    stories.message_of(format(f.call, 'only-globex')),
+    'the conversation does not exist',
+    format('as absent: %s', f.call)
+)
+from (
+    values
+        (
+            'select strongroom.append_messages(''acme'', %L,'
+            ' ''[{"role": "user", "parts": [{"type": "text", "schema_version": 1, "text": ""}]}]'')'
+        ),
+        ('select strongroom.put_session_state(''acme'', %L, ''{}'', 0)'),
+        ('select strongroom.append_thread_summary(''acme'', %L, ''x'', 1)'),
+        ('select strongroom.fork_conversation(''acme'', %L)')
+) as f (call);
+
+select * from finish();
+rollback;

@@ -1,0 +1,179 @@
+-- Every function has a fixed search_path and one signature; those that run with the owner's rights
+-- are on the list below, each with its reason.
+begin;
+\ir support/stories.psql
+
+create table stories.functions as
+select
+    p.oid,
+    format('%s.%s', p.pronamespace::regnamespace, p.proname) as name,
+    p.proconfig,
+    p.prosecdef,
+    p.prosrc,
+    p.proargnames,
+    p.proargmodes,
+    p.pronargs,
+    p.proretset,
+    p.prolang
+from pg_proc as p
+where p.pronamespace::regnamespace::text in ('strongroom', 'strongroom_private');
+
+create table stories.reviewed_definers (name text, reason text);
+insert into stories.reviewed_definers (name, reason)
+values
+    (
+        'strongroom_private.is_active_tenant',
+        'policies ask it of a table whose policies would ask it again'
+    ),
+    (
+        'strongroom_private.is_participant',
+        'the policies of conversations and of participants would ask each other for ever'
+    ),
+    (
+        'strongroom_private.create_conversation_as_user',
+        'a user has no right to insert: creates what is their own'
+    ),
+    (
+        'strongroom_private.soft_delete_conversation_as_user',
+        'a user has no right to update: deletes what is their own'
+    ),
+    (
+        'strongroom_private.append_messages_as_user',
+        'a user has no right to insert: appends as themselves'
+    );
+
+select plan((select 2 * count(*)::integer from stories.functions) + 11);
+
+select is(
+    f.proconfig,
+    array['search_path=pg_catalog, pg_temp'],
+    format('%s has a fixed search_path and no other setting', f.name)
+)
+from stories.functions as f;
+select is(
+    (
+        select count(*)
+        from stories.functions as o
+        where o.name = f.name
+    ),
+    1::bigint,
+    format('%s has one signature', f.name)
+)
+from stories.functions as f;
+
+select set_eq(
+    'select f.name from stories.functions as f where f.prosecdef',
+    'select d.name from stories.reviewed_definers as d',
+    'these functions, and no others, run with the owner''s rights'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.prosecdef
+            and f.name like 'strongroom.%'
+    ),
+    null,
+    'none of them stands in the schema that APIs expose'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.prosecdef
+            and obj_description(f.oid, 'pg_proc') !~ 'SECURITY DEFINER'
+    ),
+    null,
+    'each says so in its comment'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.prosecdef
+            and f.prosrc !~ 'enter_tenant\(|current_tenant\(\)|bound_tenant\(\)'
+    ),
+    null,
+    'each asks which tenant is bound, as its first wall'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.proargnames is not null
+            and exists (
+                select
+                from unnest(f.proargnames, coalesce(f.proargmodes, '{}')) as a (name, mode)
+                where coalesce(a.mode, 'i') = 'i'
+                    and a.name !~ '^p_[a-z_]+$'
+            )
+    ),
+    null,
+    'every parameter is named p_something'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.pronargs > 0
+            and f.proargnames is null
+    ),
+    null,
+    'and has a name'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.name like 'strongroom.%'
+            and f.name not in ('strongroom.diagnose', 'strongroom.read_health')
+            and f.proargnames[1] is distinct from 'p_tenant_id'
+    ),
+    null,
+    'the first parameter of a public function is the tenant'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.name like 'strongroom.%'
+            and not f.proretset
+    ),
+    null,
+    'public functions return typed rows'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        inner join pg_language as l on l.oid = f.prolang
+        where l.lanname not in ('sql', 'plpgsql')
+    ),
+    null,
+    'nothing but SQL and PL/pgSQL'
+);
+select is(
+    (
+        select array_agg(f.name)
+        from stories.functions as f
+        where f.prosrc ~* 'raise\s+exception'
+            and f.name <> 'strongroom_private.fail'
+    ),
+    null,
+    'one function raises, so that every refusal has its code'
+);
+select set_eq(
+    $$
+        select split_part(split_part(f.name, '.', 2), '_', 1)
+        from stories.functions as f
+        where f.name like 'strongroom.%'
+    $$,
+    array[
+        'add', 'append', 'bind', 'clear', 'count', 'create', 'diagnose', 'find', 'fork', 'list',
+        'patch', 'purge', 'put', 'read', 'remove', 'restore', 'set', 'share', 'soft', 'update'
+    ],
+    'public functions start with a verb of the closed list in sql/README.md'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,225 @@
+-- Messages and summaries are never updated, deleted or truncated, whoever asks; they leave with
+-- their conversation or their tenant.
+begin;
+\ir support/stories.psql
+select plan(32);
+set local client_min_messages = warning;
+select stories.found_a_world();
+
+create table stories.histories (history text, changed text, known_id text);
+insert into stories.histories (history, changed, known_id)
+values
+    ('strongroom.messages', 'role = ''user''', 'private-1'),
+    ('strongroom.thread_summaries', 'text = ''rewritten''', 'private-s');
+grant select on stories.histories to public;
+
+create function stories.refusal(p_statement text)
+returns text
+language plpgsql
+as $$
+declare
+    v_hint text;
+begin
+    execute p_statement;
+    return 'not refused';
+exception
+    when others then
+        get stacked diagnostics v_hint = pg_exception_hint;
+        return format('%s %s %s', sqlstate, sqlerrm, v_hint);
+end
+$$;
+
+-- Whoever owns the schema, a superuser included, meets the triggers.
+
+select stories.become_owner('acme');
+select matches(
+    stories.refusal(format('update %s set %s where tenant_id = ''acme''', h.history, h.changed)),
+    '^SR020 .* is insert-only: UPDATE is refused .*purge_conversation',
+    format('%s cannot be updated by the owner', h.history)
+)
+from stories.histories as h;
+select matches(
+    stories.refusal(format('delete from %s where tenant_id = ''acme''', h.history)),
+    '^SR020 .* is insert-only: DELETE is refused .*purge_conversation',
+    format('%s cannot be deleted from by the owner', h.history)
+)
+from stories.histories as h;
+select matches(
+    stories.refusal(format('truncate %s', h.history)),
+    '^SR020 .* is insert-only: TRUNCATE is refused .*purge_conversation',
+    format('%s cannot be truncated by the owner', h.history)
+)
+from stories.histories as h;
+select matches(
+    stories.refusal('truncate strongroom.conversations cascade'),
+    '^SR020 .* is insert-only: TRUNCATE is refused',
+    'nor by truncating what they hang on'
+);
+select matches(
+    stories.refusal('truncate strongroom.tenants cascade'),
+    '^SR020 .* is insert-only: TRUNCATE is refused',
+    'nor by truncating all tenants'
+);
+select is(
+    stories.outcome(
+        format('update %s set tenant_id = ''globex'' where tenant_id = ''acme''', h.history)
+    ),
+    'SR020',
+    format('%s cannot be moved to another tenant', h.history)
+)
+from stories.histories as h;
+select is(
+    stories.outcome(
+        format(
+            '%s on conflict (tenant_id, id) do update set %s',
+            replace(
+                stories.insertion(h.history, 'acme'), '99, ''new''', format('99, %L', h.known_id)
+            ),
+            h.changed
+        )
+    ),
+    'SR020',
+    format('an upsert into %s is an update where the id is there', h.history)
+)
+from stories.histories as h;
+
+-- API roles have not even the right.
+
+select is(
+    (
+        select array_agg(r.role_name || ' ' || p.privilege)
+        from unnest('{strongroom_host,service_role,authenticated,anon}'::text []) as r (role_name)
+        cross join unnest('{update,delete,truncate,references,trigger}'::text []) as p (privilege)
+        where has_table_privilege(r.role_name, h.history, p.privilege)
+    ),
+    null,
+    format('no API role may change %s', h.history)
+)
+from stories.histories as h;
+select stories.become_host('acme');
+select is(
+    stories.outcome(format('update %s set %s where true', h.history, h.changed)),
+    '42501',
+    format('a host cannot update %s', h.history)
+)
+from stories.histories as h;
+select is(
+    stories.outcome(format('delete from %s where true', h.history)),
+    '42501',
+    format('a host cannot delete from %s', h.history)
+)
+from stories.histories as h;
+select is(
+    stories.outcome(format('truncate %s', h.history)),
+    '42501',
+    format('a host cannot truncate %s', h.history)
+)
+from stories.histories as h;
+select is(
+    (select count(*) from strongroom.messages),
+    6::bigint,
+    'after all that, the messages are there'
+);
+select is(
+    (
+        select string_agg(m.parts -> 0 ->> 'text', ', ' order by m.position)
+        from strongroom.messages as m
+        where m.conversation_id = 'open'
+    ),
+    'acme asks, acme hears',
+    'as they were said'
+);
+
+-- They leave with their conversation, and with their tenant.
+
+select results_eq(
+    $$ select p.table_name, p.row_count from strongroom.purge_conversation('acme', 'open') as p $$,
+    $$
+        values
+            ('conversations', 1::bigint),
+            ('conversation_participants', 0),
+            ('messages', 2),
+            ('session_states', 1),
+            ('thread_summaries', 1)
+    $$,
+    'a purge says what each table lost'
+);
+select stories.become_owner();
+select is(
+    (
+        select count(*)
+        from strongroom.messages as m
+        where m.tenant_id = 'acme'
+            and m.conversation_id = 'open'
+    ),
+    0::bigint,
+    'and it did'
+);
+select stories.become_host();
+select results_eq(
+    $$ select sum(p.row_count)::bigint from strongroom.purge_conversation('acme', 'open') as p $$,
+    array[0::bigint],
+    'a second purge loses nothing'
+);
+select results_eq(
+    $$ select sum(p.row_count)::bigint from strongroom.purge_conversation('acme', 'none') as p $$,
+    array[0::bigint],
+    'nor does the purge of what never was'
+);
+select results_eq(
+    $$ select p.table_name, p.row_count from strongroom.purge_tenant('acme') as p $$,
+    $$
+        values
+            ('conversation_participants', 1::bigint),
+            ('conversations', 3),
+            ('memberships', 3),
+            ('messages', 4),
+            ('session_states', 2),
+            ('tenants', 1),
+            ('thread_summaries', 2)
+    $$,
+    'the purge of a tenant says it, too'
+);
+select stories.become_owner();
+select is(
+    (
+        select array_agg(distinct x.t)
+        from stories.tables() as x (t)
+        where 'acme' = any (stories.tenants_in(x.t))
+    ),
+    null,
+    'nothing of the tenant is left in any table'
+);
+select is(
+    (
+        select count(*)
+        from stories.tables() as x (t)
+        where 'globex' = any (stories.tenants_in(x.t))
+    ),
+    (select count(*) from stories.tables()),
+    'the other tenant has lost nothing'
+);
+select is(
+    stories.count_of('strongroom.messages'),
+    6::bigint,
+    'not one message'
+);
+
+-- A fork is a copy, so purging one leaves the other.
+
+select stories.become_host();
+select lives_ok(
+    $$
+        select * from strongroom.fork_conversation('globex', 'private', 'fork');
+        select * from strongroom.purge_conversation('globex', 'private');
+    $$,
+    'the original of a fork is purged'
+);
+select is(
+    (select m.message_count from strongroom.count_messages('globex', 'fork') as m),
+    2::bigint,
+    'and the fork is whole'
+);
+
+select * from finish();
+rollback;
