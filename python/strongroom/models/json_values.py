@@ -18,6 +18,8 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
+from strongroom.errors import InvalidText
+
 MAX_DEPTH = 100
 """Nesting of JSON values: deeper ones are refused, since no reader can be sure to survive them."""
 
@@ -129,7 +131,14 @@ def replace_unstorable(value: Any) -> Any:
     if isinstance(value, str):
         return UNSTORABLE.sub(REPLACEMENT, value)
     if isinstance(value, dict):
-        return {replace_unstorable(key): replace_unstorable(item) for key, item in value.items()}
+        replaced = {replace_unstorable(key): replace_unstorable(item) for key, item in value.items()}
+        if len(replaced) != len(value):
+            raise InvalidText(
+                "two keys of an object become the same when U+FFFD replaces what cannot be stored",
+                detail={"keys": sorted(replaced)},
+                hint="Give the keys other names: nothing may be lost.",
+            )
+        return replaced
     if isinstance(value, list | tuple):
         return [replace_unstorable(item) for item in value]
     return value
