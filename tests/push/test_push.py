@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import strongroom
 from strongroom.supabase_project import emit
 from tests.push.releases import (
     NOW,
@@ -22,7 +23,6 @@ from tests.push.releases import (
 )
 from tests.push.supabase_cli import ROOT, VERSION, Project, run_cli
 from tests.servers import Database
-from tests.servers.databases import install
 
 
 def test_the_pinned_cli_is_the_one_that_runs(tmp_path: Path) -> None:
@@ -154,10 +154,38 @@ def test_one_migration_first_and_the_others_later(hosted: Database, project: Pro
     assert history(hosted) == complete(everything_released)
 
 
-def test_pushing_where_apply_has_been_says_what_to_do_and_that_works(
+async def test_the_schema_manager_sees_what_was_pushed_and_has_nothing_to_do(
     hosted: Database, project: Project
 ) -> None:
-    install(hosted)
+    emit(project.folder, now=NOW, migrations=package())
+    async with strongroom.connect(hosted.url(user="postgres"), schema_mode="off") as store:
+        assert await store.schema.current_version() == 0
+        assert [(c.action, c.version) for c in await store.schema.plan()] == [
+            ("apply", migration.version) for migration in package()
+        ]
+        project.push(hosted)
+        assert await store.schema.current_version() == store.schema.target_version()
+        assert await store.schema.plan() == ()
+
+
+async def test_apply_continues_where_a_push_has_ended(hosted: Database, project: Project) -> None:
+    emit(project.folder, now=NOW, migrations=package()[:1])
+    project.push(hosted)
+    async with strongroom.connect(hosted.url(user="postgres"), schema_mode="off") as store:
+        assert await store.schema.current_version() == 1
+        assert [change.version for change in await store.schema.plan()] == [
+            migration.version for migration in package()[1:]
+        ]
+        await store.schema.apply()
+        assert await store.schema.plan() == ()
+    assert history(hosted) == complete(package())
+
+
+async def test_pushing_where_apply_has_been_says_what_to_do_and_that_works(
+    hosted: Database, project: Project
+) -> None:
+    async with strongroom.connect(hosted.url(user="postgres"), schema_mode="auto"):
+        pass
     emit(project.folder, now=NOW, migrations=package())
     before = history(hosted)
     refused = project.push(hosted, expect=None)
