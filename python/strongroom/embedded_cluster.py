@@ -278,8 +278,10 @@ class Cluster:
             with contextlib.suppress(OSError):
                 output = (self.home / "log").read_text(errors="replace")
         last = (output or "").strip().splitlines()[-8:]
+        fatal = [line for line in last if "FATAL" in line or "PANIC" in line]
+        why = (fatal or last or [""])[-1]
         return Unavailable(
-            f"the embedded server in {self.home} {what}" + (f": {last[-1]}" if last else ""),
+            f"the embedded server in {self.home} {what}" + (f": {why}" if why else ""),
             detail={"path": str(self.home), "output": last},
             hint=f"Look at {self.home / 'log'}, and for a full disk or missing memory.",
             retryable=False,

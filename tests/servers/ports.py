@@ -11,7 +11,7 @@ _FIRST = 20_000
 
 
 class ReservedPort:
-    """A free port of 127.0.0.1, reserved among all test runs by a lock until it is released.
+    """A free port of 127.0.0.1, reserved among a user's test runs by a lock.
 
     It lies below the range from which the kernel hands out ports by itself, so it is still free
     when a killed server starts again.
@@ -20,7 +20,10 @@ class ReservedPort:
     def __init__(self) -> None:
         folder = Path(tempfile.gettempdir()) / f"strongroom-test-ports-{os.geteuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        for number in range(_FIRST, _first_of_kernel()):
+        count = _first_of_kernel() - _FIRST
+        # Each user starts elsewhere, as these locks are out of sight for the other users.
+        for step in range(os.geteuid() * 997, os.geteuid() * 997 + count):
+            number = _FIRST + step % count
             fd = os.open(folder / str(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
