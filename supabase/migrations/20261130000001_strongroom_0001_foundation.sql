@@ -454,22 +454,24 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_kind text := strongroom_private.caller_kind();
+    v_claims jsonb;
 begin
     if v_kind = 'host' then
         -- After a transaction that bound a tenant, the setting is empty and not null.
         return nullif(current_setting('strongroom.tenant_id', true), '');
     elsif v_kind = 'user' then
-        return strongroom_private.read_text_claim(
-            strongroom_private.read_claims(),
-            '{app_metadata,tenant_id}'
-        );
+        v_claims := strongroom_private.read_claims();
+        -- A token without a principal names nobody, so it is bound to no tenant.
+        if strongroom_private.read_text_claim(v_claims, '{sub}') is not null then
+            return strongroom_private.read_text_claim(v_claims, '{app_metadata,tenant_id}');
+        end if;
     end if;
     return null;
 end
 $$;
 comment on function strongroom_private.bound_tenant() is
     'The tenant of this statement: for a host the setting strongroom.tenant_id, which the functions'
-    ' bind for the transaction; for a user app_metadata.tenant_id of the JWT; else null.';
+    ' bind for the transaction; for a user with a sub app_metadata.tenant_id of the JWT; else null.';
 
 create function strongroom_private.current_principal()
 returns text
@@ -1517,12 +1519,28 @@ declare
     v_table record;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Locked first, so that nothing is added between the count and the deletion. Rows of other
-    -- tables go by cascading foreign keys, which all lead to this row.
+    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows hang
+    -- on is locked first (the tenant, then its conversations, ...), so that nothing is added between
+    -- the count and the deletion.
     perform
     from strongroom.tenants as t
     where t.tenant_id = p_tenant_id
     for update;
+    for v_table in
+        select distinct c.relname
+        from pg_constraint as k
+        inner join pg_class as c on c.oid = k.confrelid
+        where k.contype = 'f'
+            and c.relnamespace = to_regnamespace('strongroom')
+            and c.relname <> 'tenants'
+        order by c.relname
+    loop
+        execute format(
+            'select from strongroom.%I as t where t.tenant_id = $1 order by t.id for update',
+            v_table.relname
+        )
+        using p_tenant_id;
+    end loop;
     for v_table in
         select c.relname
         from pg_class as c
