@@ -7,6 +7,8 @@ a killed pytest leaves nothing behind.
     STRONGROOM_TEST_SERVER=pg16                         another one of ours as the main server
     STRONGROOM_TEST_SERVER=testcontainers               a container (pgvector/pgvector:pg17)
     STRONGROOM_TEST_SERVER=postgresql://superuser@host  yours; databases are made and dropped
+
+Tests log in as several roles without a password, so a server of yours has to trust local logins.
 """
 
 from .catalog import SERVER_NAMES, ServerPark, main_server_name

@@ -146,12 +146,20 @@ class ServerPark:
             if not wanted.startswith(("postgresql://", "postgres://")):
                 pytest.exit(f"STRONGROOM_TEST_SERVER={wanted} is neither a known name nor a URL", 4)
             return OutsideServer(wanted, "STRONGROOM_TEST_SERVER")
-        from testcontainers.postgres import PostgresContainer  # an extra that only this needs
+        from docker.errors import DockerException  # type: ignore[import-untyped]
+        from testcontainers.community.postgres import PostgresContainer
 
-        container = PostgresContainer(_CONTAINER_IMAGE, driver=None)
-        container.with_command("postgres -c wal_level=logical -c max_connections=200 -c fsync=off")
-        container.with_env("POSTGRES_HOST_AUTH_METHOD", "trust")
-        container.start()
+        try:
+            container = PostgresContainer(_CONTAINER_IMAGE, driver=None)
+            container.with_command(
+                "postgres -c wal_level=logical -c max_connections=200 -c fsync=off"
+            )
+            container.with_env("POSTGRES_HOST_AUTH_METHOD", "trust")
+            container.start()
+        except DockerException as error:
+            pytest.exit(
+                f"STRONGROOM_TEST_SERVER=testcontainers found no container engine: {error}", 4
+            )
         self._container = container
         return OutsideServer(container.get_connection_url(), f"container {_CONTAINER_IMAGE}")
 
