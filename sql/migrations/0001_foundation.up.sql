@@ -191,8 +191,6 @@ language plpgsql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    v_index integer;
 begin
     if p_values is null or array_ndims(p_values) > 1 then
         perform strongroom_private.fail(
@@ -1847,6 +1845,7 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
+-- @plpgsql_check_options: extra_warnings = off
 declare
     v_scope text := strongroom_private.cursor_scope('members', '{}', p_direction);
     v_key text;

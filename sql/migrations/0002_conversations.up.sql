@@ -1086,6 +1086,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 as $$
+-- @plpgsql_check_options: extra_warnings = off
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     v_scope text;
@@ -1224,7 +1225,6 @@ declare
     v_required integer := 1;
     v_name text;
     v_value jsonb;
-    v_index integer;
     v_problem text;
 begin
     if jsonb_typeof(p_part) is distinct from 'object' then
@@ -1378,7 +1378,6 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_index integer;
     v_problem text[];
 begin
     if jsonb_typeof(p_parts) is distinct from 'array' or p_parts = '[]'::jsonb then
@@ -1851,7 +1850,6 @@ as $$
 #variable_conflict use_column
 declare
     v_principal_id text := strongroom_private.enter_tenant(p_tenant_id);
-    v_index integer;
     v_message jsonb;
     v_field text;
 begin
@@ -1980,7 +1978,7 @@ begin
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
-    ))[1];
+    ))[1]::bigint;
     if v_key is not null and v_descending then
         v_high := v_key;
     elsif v_key is not null then
@@ -2733,6 +2731,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 as $$
+-- @plpgsql_check_options: extra_warnings = off
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     v_scope text := strongroom_private.cursor_scope(
@@ -2749,7 +2748,7 @@ begin
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
-    ))[1];
+    ))[1]::bigint;
     return query execute format(
         $query$
             select
