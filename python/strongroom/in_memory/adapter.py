@@ -1,0 +1,115 @@
+"""The in-memory adapter, put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from strongroom.client import Strongroom, UnitOfWork
+from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.in_memory.conversations import MemoryConversationStore
+from strongroom.in_memory.database import Database, Session, Unit
+from strongroom.in_memory.messages import MemoryMessageStore
+from strongroom.in_memory.session_state import MemorySessionStateStore
+from strongroom.in_memory.summaries import MemoryThreadSummaryStore
+from strongroom.in_memory.tenants import MemoryTenantStore
+from strongroom.migrations import load_migrations
+from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
+
+CAPABILITIES: frozenset[Capability] = frozenset({"transactions", "managed_schema"})
+
+
+def memory_store(*, text_policy: TextPolicy, database: Database | None = None) -> Strongroom:
+    """Return a store that lives as long as the object.
+
+    Args:
+        text_policy: what to do with text that PostgreSQL cannot hold: ``reject`` or ``replace``.
+        database: what it stores into, for several stores on the same data; None starts empty.
+    """
+    database = database or Database()
+    schema = MemorySchemaManager()
+
+    @asynccontextmanager
+    async def begin(tenant_id: str) -> AsyncIterator[UnitOfWork]:
+        async with database.unit_of_work(tenant_id) as unit:
+            yield _unit_of_work(unit, tenant_id, text_policy)
+
+    async def read_health() -> Health:
+        return Health(
+            adapter="memory",
+            status="ok",
+            schema_version=schema.target_version(),
+            target_version=schema.target_version(),
+            capabilities=tuple(sorted(CAPABILITIES)),
+        )
+
+    return Strongroom(
+        **_ports(database, text_policy),  # type: ignore[arg-type]
+        schema=schema,
+        capabilities=CAPABILITIES,
+        begin=begin,
+        read_health=read_health,
+    )
+
+
+def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
+    return {
+        "tenants": MemoryTenantStore(session, text_policy),
+        "conversations": MemoryConversationStore(session, text_policy),
+        "messages": MemoryMessageStore(session, text_policy),
+        "session_state": MemorySessionStateStore(session, text_policy),
+        "summaries": MemoryThreadSummaryStore(session, text_policy),
+    }
+
+
+def _unit_of_work(unit: Unit, tenant_id: str, text_policy: TextPolicy) -> UnitOfWork:
+    @asynccontextmanager
+    async def begin_nested(nested_tenant_id: str) -> AsyncIterator[UnitOfWork]:
+        async with unit.nested(nested_tenant_id):
+            yield _unit_of_work(unit, tenant_id, text_policy)
+
+    return UnitOfWork(
+        **_ports(unit, text_policy),  # type: ignore[arg-type]
+        tenant_id=tenant_id,
+        begin_nested=begin_nested,
+    )
+
+
+class MemorySchemaManager:
+    """See :class:`strongroom.ports.SchemaManager`. Memory always has the newest schema."""
+
+    async def current_version(self) -> int:
+        """Return the target version."""
+        return self.target_version()
+
+    def target_version(self) -> int:
+        """Return the newest migration that this package carries."""
+        return load_migrations()[-1].version
+
+    async def plan(self) -> tuple[SchemaChange, ...]:
+        """Return nothing: there is never anything to do."""
+        return ()
+
+    async def apply(self) -> None:
+        """Do nothing."""
+
+    async def downgrade(self, *, to_version: int, allow_data_loss: bool = False) -> None:  # noqa: ARG002
+        """Do nothing for the target version; there are no older ones.
+
+        Raises:
+            InvalidArgument: SR001, no such version.
+            MissingCapability: SR040, an older version.
+        """
+        target = self.target_version()
+        if not 0 <= to_version <= target:
+            raise InvalidArgument(
+                f"to_version must be between 0 and {target}",
+                detail={"path": "to_version", "actual": to_version},
+                hint="`strongroom migrate status` lists the versions.",
+            )
+        if to_version < target:
+            raise MissingCapability(
+                "the in-memory adapter has no older schema to go back to",
+                detail={"capability": "managed_schema", "to_version": to_version},
+                hint="Open a new store to start empty.",
+            )
