@@ -1,0 +1,98 @@
+"""``strongroom health`` and ``strongroom doctor``."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from strongroom.cli import options
+from strongroom.cli.checks import Diagnosis, diagnose
+from strongroom.cli.exits import Exit, command
+from strongroom.cli.opening import open_owner, open_store
+from strongroom.cli.output import console, facts, printable, table, write_json
+from strongroom.models.health import Health
+
+
+@command
+async def health(
+    url: options.Url = None,
+    pooler: options.Pooler = None,
+    timeout: options.Timeout = 30.0,  # noqa: ASYNC109 (an option)
+    as_json: options.AsJson = False,
+) -> Exit:
+    """Say whether the store works: version, role, capabilities, warnings. For health checks.
+
+    Exit code 0 when it is well, 1 with warnings, 3 when the database cannot be reached.
+    """
+    async with open_store(url, pooler=pooler, timeout=timeout, temporary=True) as store:
+        state = await store.health()
+    if as_json:
+        write_json(state)
+    else:
+        _print_health(state)
+    return Exit.OK if state.status == "ok" else Exit.FOUND
+
+
+def _print_health(state: Health) -> None:
+    out = console()
+    well = state.status == "ok"
+    have = "none" if state.schema_version is None else str(state.schema_version)
+    out.print(
+        facts(
+            {
+                "status": Text(state.status, style="bold green" if well else "bold yellow"),
+                "adapter": state.adapter,
+                "server": state.server_version or "-",
+                "schema": f"version {have}; this package has {state.target_version}",
+                "role": state.role or "-",
+                "capabilities": ", ".join(state.capabilities),
+            }
+        )
+    )
+    for warning in state.warnings:
+        out.print(Text(f"warning  {printable(warning)}", style="yellow"))
+
+
+@command
+async def doctor(
+    url: options.Url = None,
+    schema_url: options.SchemaUrl = None,
+    pooler: options.Pooler = None,
+    timeout: options.Timeout = 30.0,  # noqa: ASYNC109 (an option)
+    as_json: options.AsJson = False,
+) -> Exit:
+    """Look for what is wrong: schema, drift, row security, grants, role, pooler.
+
+    Give the hosts' role as --url and the schema's owner as --schema-url, so that both are examined.
+    Exit code 0 when all is sound, 1 when something is wrong or could not be examined.
+    """
+    async with open_owner(url, schema_url, pooler=pooler, timeout=timeout, temporary=True) as owner:
+        found = await diagnose(owner, timeout)
+    if as_json:
+        write_json({"sound": found.sound, "facts": found.facts, "findings": found.findings})
+    else:
+        _print_diagnosis(found)
+    return Exit.OK if found.sound else Exit.FOUND
+
+
+def _print_diagnosis(found: Diagnosis) -> None:
+    out = console()
+    out.print(facts({name.replace("_", " "): _said(value) for name, value in found.facts.items()}))
+    if found.sound:
+        out.print(Text("\nNothing is wrong.", style="bold green"))
+        return
+    listing = table("Check", "What", "Problem and what to do")
+    listing.columns[0].no_wrap = True
+    listing.columns[1].ratio, listing.columns[2].ratio = 2, 3
+    for finding in found.findings:
+        advice = Text(printable(finding.problem), style="red")
+        advice.append(f"\n{printable(finding.hint)}", style="default")
+        listing.add_row(finding.check, Text(printable(finding.object)), advice)
+        listing.add_section()
+    out.print(listing)
+    out.print(Text(f"{len(found.findings)} findings.", style="bold red"))
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)
