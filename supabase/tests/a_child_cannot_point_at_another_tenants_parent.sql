@@ -10,6 +10,7 @@ select plan(
             and k.connamespace = 'strongroom'::regnamespace
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
+    + (select count(*)::integer from stories.tables())
     + 5
 );
 select stories.found_a_world();
@@ -23,6 +24,27 @@ select is(
 );
 
 select stories.become_owner();
+select is(
+    (
+        select array_agg(distinct k.confrelid::regclass)
+        from pg_constraint as k
+        where k.contype = 'f'
+            and k.conrelid = t::regclass
+    ),
+    case
+        when t = 'strongroom.tenants' then null
+        when exists (
+            select
+            from pg_attribute as a
+            where a.attrelid = t::regclass
+                and a.attname = 'conversation_id'
+        )
+        then '{strongroom.conversations}'::regclass []
+        else '{strongroom.tenants}'
+    end,
+    format('%s hangs on what its columns name', t)
+)
+from stories.tables() as t;
 create temporary table pairs as
 select
     k.conname,

@@ -1,0 +1,168 @@
+"""Damages to a database, each with the story that must notice it."""
+
+NO_SECOND_WALL = """
+do $$
+declare
+    v_policy record;
+begin
+    for v_policy in
+        select p.polname, p.polrelid::regclass as relation
+        from pg_policy as p
+        join pg_class as c on c.oid = p.polrelid
+        where c.relnamespace::regnamespace::text like 'strongroom%'
+    loop
+        execute format('drop policy %I on %s', v_policy.polname, v_policy.relation);
+        execute format('alter table %s disable row level security', v_policy.relation);
+    end loop;
+end
+$$
+"""
+
+# The stories about who sees what; without the policies each of them must fail.
+ISOLATION = (
+    "tenants_see_only_their_own",
+    "users_read_what_is_theirs_or_open_to_them",
+    "users_write_only_through_functions",
+    "claims_that_are_missing_or_damaged_show_nothing",
+    "a_suspended_tenant_takes_no_writes",
+    "row_security_is_forced_everywhere",
+)
+
+
+def _body(signature: str, rest: str) -> str:
+    """Replace a private function by one that is wrong."""
+    return f"""
+        create or replace function strongroom_private.{signature}
+        set search_path = pg_catalog, pg_temp
+        {rest}
+    """
+
+
+DAMAGES = [
+    *((story, NO_SECOND_WALL) for story in ISOLATION),
+    (
+        "row_security_is_forced_everywhere",
+        "alter table strongroom.messages no force row level security",
+    ),
+    (
+        "row_security_is_forced_everywhere",
+        "alter view strongroom.message_parts reset (security_invoker)",
+    ),
+    ("users_write_only_through_functions", "grant insert on strongroom.messages to authenticated"),
+    (
+        "anonymous_and_strangers_may_do_nothing",
+        """
+        grant usage on schema strongroom to public;
+        grant execute on function strongroom.find_tenant to public
+        """,
+    ),
+    ("grants_are_exactly_the_published_matrix", "grant truncate on strongroom.tenants to anon"),
+    (
+        "grants_are_exactly_the_published_matrix",
+        "revoke execute on function strongroom.find_tenant from authenticated",
+    ),
+    (
+        "service_role_is_a_host_of_the_tenant_it_names",
+        "grant update on strongroom.messages to service_role",
+    ),
+    (
+        "what_a_later_migration_adds_obeys_the_matrix",
+        _body("apply_grants() returns void language sql", "as ''"),
+    ),
+    ("history_is_insert_only", "drop trigger messages_are_insert_only on strongroom.messages"),
+    ("history_is_insert_only", "drop trigger messages_are_never_truncated on strongroom.messages"),
+    (
+        "constraints_have_names_that_say_what_is_wrong",
+        "alter table strongroom.messages drop constraint turn_is_not_negative",
+    ),
+    (
+        "constraints_have_names_that_say_what_is_wrong",
+        "alter table strongroom.messages add constraint turn_is_small check (turn < 1000000)",
+    ),
+    (
+        "a_child_cannot_point_at_another_tenants_parent",
+        """
+        alter table strongroom.session_states
+        drop constraint session_state_belongs_to_a_conversation
+        """,
+    ),
+    ("keys_and_indexes_start_with_the_tenant", "create index on strongroom.messages (tenant_id)"),
+    (
+        "keys_and_indexes_start_with_the_tenant",
+        "create table strongroom.loose (id text primary key)",
+    ),
+    ("every_object_has_a_comment", "comment on column strongroom.messages.role is null"),
+    (
+        "functions_are_pinned_reviewed_and_unambiguous",
+        "alter function strongroom.find_tenant security definer",
+    ),
+    (
+        "functions_are_pinned_reviewed_and_unambiguous",
+        """
+        create function strongroom.find_tenant(p_tenant_id text, p_extra text)
+        returns setof integer
+        language sql
+        set search_path = pg_catalog, pg_temp
+        as 'select 1'
+        """,
+    ),
+    (
+        "functions_are_pinned_reviewed_and_unambiguous",
+        "alter function strongroom.find_tenant reset search_path",
+    ),
+    (
+        "errors_come_from_the_registry",
+        _body(
+            "check_limit(p_limit integer) returns void language plpgsql",
+            "as $$ begin perform strongroom_private.fail('no_such_name', '', '{}', ''); end $$",
+        ),
+    ),
+    (
+        "message_parts_are_validated_field_by_field",
+        _body(
+            "find_part_problem(p_part jsonb) returns text[] language sql immutable",
+            "as 'select null::text[]'",
+        ),
+    ),
+    (
+        "appends_are_gapless_and_say_what_happened",
+        _body("check_messages(p_messages jsonb) returns void language sql immutable", "as ''"),
+    ),
+    (
+        "session_state_is_one_versioned_object",
+        _body(
+            "merge_json(p_target jsonb, p_patch jsonb) returns jsonb language sql immutable",
+            "as 'select p_target || p_patch'",
+        ),
+    ),
+    (
+        "a_deleted_conversation_is_hidden_and_comes_back",
+        "drop index strongroom.an_external_ref_names_one_living_conversation",
+    ),
+    (
+        "pages_cover_every_row_once_and_cursors_are_their_own",
+        _body(
+            "cursor_scope(p_list text, p_filter jsonb, p_direction text)"
+            " returns text language sql immutable",
+            "as $$ select '123456789012' $$",
+        ),
+    ),
+    (
+        "summaries_never_cover_less_than_before",
+        _body(
+            "find_history_start(p_tenant_id text, p_conversation_id text,"
+            " p_covers_to_position bigint) returns bigint language sql stable",
+            "as 'select p_covers_to_position + 1'",
+        ),
+    ),
+    *(
+        (
+            story,
+            _body(
+                "digest(p_value jsonb) returns text language sql immutable",
+                "as $$ select 'the same' $$",
+            ),
+        )
+        for story in ("a_repeated_create_is_known_again", "a_fork_is_a_copy_up_to_a_position")
+    ),
+]
