@@ -84,8 +84,8 @@ def _print_diagnosis(found: Diagnosis) -> None:
     listing.columns[0].no_wrap = True
     listing.columns[1].ratio, listing.columns[2].ratio = 2, 3
     for finding in found.findings:
-        advice = Text(printable(finding.problem), style="red")
-        advice.append(f"\n{printable(finding.hint)}", style="default")
+        problem = finding.problem.removesuffix(f": {finding.object}")
+        advice = Text.assemble((printable(problem), "red"), f"\n{printable(finding.hint)}")
         listing.add_row(finding.check, Text(printable(finding.object)), advice)
         listing.add_section()
     out.print(listing)

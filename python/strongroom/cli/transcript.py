@@ -102,10 +102,12 @@ def _rarer_part(part: MessagePart) -> Iterator[Text]:
             (f"  {part.decision}", "magenta"),
         )
     elif isinstance(part, FilePart | ImagePart):
-        name = part.alt if isinstance(part, ImagePart) else part.name
+        called = part.alt if isinstance(part, ImagePart) else part.name
         place = part.file_id or one_line(part.url or "")
         place = place if len(place) <= LONG // 10 else f"{place[: LONG // 10]}…"
-        yield _labelled(part.type, f"{one_line(name)}  " if name else "", place, part.media_type)
+        yield _labelled(
+            part.type, f"{one_line(called)}  " if called else "", place, part.media_type
+        )
     elif isinstance(part, CitationPart):
         quote = f"“{printable(part.quote)}”  " if part.quote else ""
         yield _labelled(part.type, quote, part.source_id, part.locator)
