@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from strongroom.client import Strongroom, UnitOfWork
-from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.errors import InvalidArgument, SchemaVersionError
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
 from strongroom.in_memory.messages import MemoryMessageStore
@@ -98,7 +98,7 @@ class MemorySchemaManager:
 
         Raises:
             InvalidArgument: SR001, no such version.
-            MissingCapability: SR040, an older version.
+            SchemaVersionError: SR041, an older version.
         """
         target = self.target_version()
         if not 0 <= to_version <= target:
@@ -108,8 +108,8 @@ class MemorySchemaManager:
                 hint="`strongroom migrate status` lists the versions.",
             )
         if to_version < target:
-            raise MissingCapability(
-                "the in-memory adapter has no older schema to go back to",
-                detail={"capability": "managed_schema", "to_version": to_version},
+            raise SchemaVersionError(
+                "memory has no older schema to go back to",
+                detail={"current_version": target, "to_version": to_version},
                 hint="Open a new store to start empty.",
             )

@@ -43,7 +43,7 @@ def decode_cursor(path: str, cursor: str | None, scope: str) -> Key | None:
         return None
     problem = "is damaged"
     try:
-        text = base64.urlsafe_b64decode(cursor[1:]).decode()
+        text = base64.urlsafe_b64decode(cursor[1:] + "===").decode()
     except ValueError:
         text = ""
     if cursor == _armoured(text) and _hash(text[8:])[:8] == text[:8]:
@@ -59,7 +59,7 @@ def decode_cursor(path: str, cursor: str | None, scope: str) -> Key | None:
 
 
 def _armoured(text: str) -> str:
-    return _VERSION + base64.urlsafe_b64encode(text.encode()).decode()
+    return _VERSION + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _hash(text: str) -> str:
