@@ -1,10 +1,11 @@
--- strongroom 0001: the way back. Refuses while the tables hold rows, unless data loss is allowed. Nothing
--- is dropped with CASCADE: what others have built on strongroom (a foreign key, a view, a table in the
--- schema) makes it fail with PostgreSQL's own error, which names it. The role strongroom_host stays: it
--- belongs to the server, and other databases and logins may use it.
+-- strongroom 0001: the way back. Refuses while the tables hold rows, unless data loss is allowed.
+-- Nothing is dropped with CASCADE: what others have built on strongroom (a foreign key, a view, a
+-- table in the schema) makes it fail with PostgreSQL's own error, which names it. The role
+-- strongroom_host stays: it belongs to the server, and other databases and logins may use it.
 
--- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so the
--- session becomes read-only then, and what follows can delete nothing. A new session is as before.
+-- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so
+-- the session becomes read-only then, and what follows can delete nothing. A new session is as
+-- before.
 select set_config('strongroom.migrating', '1', true);
 select set_config('default_transaction_read_only', 'on', false)
 where current_setting('strongroom.migrating', true) is distinct from '1';

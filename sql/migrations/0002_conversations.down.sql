@@ -1,7 +1,8 @@
 -- strongroom 0002: the way back. Refuses while the tables hold rows, unless data loss is allowed.
 
--- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so the
--- session becomes read-only then, and what follows can delete nothing. A new session is as before.
+-- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so
+-- the session becomes read-only then, and what follows can delete nothing. A new session is as
+-- before.
 select set_config('strongroom.migrating', '2', true);
 select set_config('default_transaction_read_only', 'on', false)
 where current_setting('strongroom.migrating', true) is distinct from '2';
