@@ -634,7 +634,7 @@ create table strongroom_private.grants (
     constraint grants_pkey
         primary key (object_kind, object_name, column_name, privilege, role_name),
     constraint object_kind_is_known
-        check (object_kind in ('schema', 'table', 'function')),
+        check (object_kind in ('schema', 'table', 'sequence', 'function')),
     constraint privilege_is_known
         check (privilege in ('usage', 'select', 'insert', 'update', 'delete', 'execute')),
     constraint role_is_a_published_one
@@ -643,7 +643,7 @@ create table strongroom_private.grants (
 comment on table strongroom_private.grants is
     'The published grant matrix: which role may do what with which object. anon and PUBLIC have'
     ' none.';
-comment on column strongroom_private.grants.object_kind is 'schema, table (or view) or function.';
+comment on column strongroom_private.grants.object_kind is 'schema, table (or view), sequence or function.';
 comment on column strongroom_private.grants.object_name is
     'The qualified name; functions have no overloads.';
 comment on column strongroom_private.grants.column_name is
@@ -769,7 +769,7 @@ as $$
         where n.nspname in ('strongroom', 'strongroom_private')
         union all
         select
-            'table',
+            case c.relkind when 'S' then 'sequence' else 'table' end,
             format('%s.%s', n.nspname, c.relname),
             '',
             a.grantee,

@@ -1020,13 +1020,14 @@ begin
         and c.id = p_conversation_id;
     return next;
     for v_table in
-        -- The tables whose foreign key leads to conversations and cascades.
+        -- Whatever names a conversation hangs on one, directly or through a run.
         select c.relname
-        from pg_constraint as k
-        inner join pg_class as c on c.oid = k.conrelid
-        where k.confrelid = 'strongroom.conversations'::regclass
-            and k.contype = 'f'
-            and k.confdeltype = 'c'
+        from pg_class as c
+        inner join pg_attribute as a on a.attrelid = c.oid
+        where c.relnamespace = to_regnamespace('strongroom')
+            and c.relkind in ('r', 'p')
+            and a.attname = 'conversation_id'
+            and not a.attisdropped
         order by c.relname
     loop
         table_name := v_table.relname;

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_conversations(p_tenant_id text, p_lim
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+-- @plpgsql_check_options: extra_warnings = off
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     v_scope text;

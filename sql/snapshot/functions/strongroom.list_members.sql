@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_members(p_tenant_id text, p_limit int
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 #variable_conflict use_column
+-- @plpgsql_check_options: extra_warnings = off
 declare
     v_scope text := strongroom_private.cursor_scope('members', '{}', p_direction);
     v_key text;

@@ -42,7 +42,7 @@ begin
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
-    ))[1];
+    ))[1]::bigint;
     if v_key is not null and v_descending then
         v_high := v_key;
     elsif v_key is not null then

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_thread_summaries(p_tenant_id text, p_
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+-- @plpgsql_check_options: extra_warnings = off
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     v_scope text := strongroom_private.cursor_scope(
@@ -22,7 +23,7 @@ begin
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
-    ))[1];
+    ))[1]::bigint;
     return query execute format(
         $query$
             select

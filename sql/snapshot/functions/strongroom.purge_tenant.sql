@@ -9,12 +9,28 @@ declare
     v_table record;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Locked first, so that nothing is added between the count and the deletion. Rows of other
-    -- tables go by cascading foreign keys, which all lead to this row.
+    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows hang
+    -- on is locked first (the tenant, then its conversations, ...), so that nothing is added between
+    -- the count and the deletion.
     perform
     from strongroom.tenants as t
     where t.tenant_id = p_tenant_id
     for update;
+    for v_table in
+        select distinct c.relname
+        from pg_constraint as k
+        inner join pg_class as c on c.oid = k.confrelid
+        where k.contype = 'f'
+            and c.relnamespace = to_regnamespace('strongroom')
+            and c.relname <> 'tenants'
+        order by c.relname
+    loop
+        execute format(
+            'select from strongroom.%I as t where t.tenant_id = $1 order by t.id for update',
+            v_table.relname
+        )
+        using p_tenant_id;
+    end loop;
     for v_table in
         select c.relname
         from pg_class as c

@@ -9,7 +9,6 @@ AS $function$
 #variable_conflict use_column
 declare
     v_principal_id text := strongroom_private.enter_tenant(p_tenant_id);
-    v_index integer;
     v_message jsonb;
     v_field text;
 begin

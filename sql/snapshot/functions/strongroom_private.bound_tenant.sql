@@ -8,22 +8,24 @@ CREATE OR REPLACE FUNCTION strongroom_private.bound_tenant()
 AS $function$
 declare
     v_kind text := strongroom_private.caller_kind();
+    v_claims jsonb;
 begin
     if v_kind = 'host' then
         -- After a transaction that bound a tenant, the setting is empty and not null.
         return nullif(current_setting('strongroom.tenant_id', true), '');
     elsif v_kind = 'user' then
-        return strongroom_private.read_text_claim(
-            strongroom_private.read_claims(),
-            '{app_metadata,tenant_id}'
-        );
+        v_claims := strongroom_private.read_claims();
+        -- A token without a principal names nobody, so it is bound to no tenant.
+        if strongroom_private.read_text_claim(v_claims, '{sub}') is not null then
+            return strongroom_private.read_text_claim(v_claims, '{app_metadata,tenant_id}');
+        end if;
     end if;
     return null;
 end
 $function$;
 
 comment on function strongroom_private.bound_tenant() is
-    'The tenant of this statement: for a host the setting strongroom.tenant_id, which the functions bind for the transaction; for a user app_metadata.tenant_id of the JWT; else null.';
+    'The tenant of this statement: for a host the setting strongroom.tenant_id, which the functions bind for the transaction; for a user with a sub app_metadata.tenant_id of the JWT; else null.';
 
 grant execute on function strongroom_private.bound_tenant to authenticated;
 grant execute on function strongroom_private.bound_tenant to service_role;

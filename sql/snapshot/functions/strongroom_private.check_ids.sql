@@ -6,8 +6,6 @@ CREATE OR REPLACE FUNCTION strongroom_private.check_ids(p_field text, p_values t
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-declare
-    v_index integer;
 begin
     if p_values is null or array_ndims(p_values) > 1 then
         perform strongroom_private.fail(

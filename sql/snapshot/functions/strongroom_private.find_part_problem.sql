@@ -12,7 +12,6 @@ declare
     v_required integer := 1;
     v_name text;
     v_value jsonb;
-    v_index integer;
     v_problem text;
 begin
     if jsonb_typeof(p_part) is distinct from 'object' then

@@ -7,7 +7,6 @@ CREATE OR REPLACE FUNCTION strongroom_private.find_parts_problem(p_parts jsonb)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-    v_index integer;
     v_problem text[];
 begin
     if jsonb_typeof(p_parts) is distinct from 'array' or p_parts = '[]'::jsonb then

@@ -18,7 +18,7 @@ AS $function$
         where n.nspname in ('strongroom', 'strongroom_private')
         union all
         select
-            'table',
+            case c.relkind when 'S' then 'sequence' else 'table' end,
             format('%s.%s', n.nspname, c.relname),
             '',
             a.grantee,

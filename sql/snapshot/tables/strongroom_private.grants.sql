@@ -9,7 +9,7 @@ create table strongroom_private.grants (
     constraint grants_pkey
         PRIMARY KEY (object_kind, object_name, column_name, privilege, role_name),
     constraint object_kind_is_known
-        CHECK (object_kind = ANY (ARRAY['schema'::text, 'table'::text, 'function'::text])),
+        CHECK (object_kind = ANY (ARRAY['schema'::text, 'table'::text, 'sequence'::text, 'function'::text])),
     constraint privilege_is_known
         CHECK (privilege = ANY (ARRAY['usage'::text, 'select'::text, 'insert'::text, 'update'::text, 'delete'::text, 'execute'::text])),
     constraint role_is_a_published_one
@@ -19,7 +19,7 @@ create table strongroom_private.grants (
 comment on table strongroom_private.grants is
     'The published grant matrix: which role may do what with which object. anon and PUBLIC have none.';
 comment on column strongroom_private.grants.object_kind is
-    'schema, table (or view) or function.';
+    'schema, table (or view), sequence or function.';
 comment on column strongroom_private.grants.object_name is
     'The qualified name; functions have no overloads.';
 comment on column strongroom_private.grants.column_name is
