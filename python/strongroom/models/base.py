@@ -15,11 +15,10 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    StringConstraints,
     ValidationError,
 )
 from pydantic import JsonValue as JsonValue
-from pydantic_core import core_schema
+from pydantic_core import PydanticKnownError, core_schema
 
 from strongroom.models.json_values import check_json, check_json_object, check_text
 from strongroom.models.validation import argument_error
@@ -38,6 +37,66 @@ class _TextSchema:
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]:
         return {"type": "string"}
+
+
+class BoundedText:
+    """Text with a least and a largest number of characters, lone surrogates included, as in _TextSchema.
+
+    A plain constraint on str would refuse a lone surrogate as malformed, before the text policy could
+    say what to do about it.
+    """
+
+    def __init__(self, least: int, most: int) -> None:
+        """Allow this many characters."""
+        self._least = least
+        self._most = most
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        """Read JSON at full speed, and check what Python gives by hand."""
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.str_schema(
+                strict=True, min_length=self._least, max_length=self._most
+            ),
+            python_schema=core_schema.no_info_plain_validator_function(self._check),
+        )
+
+    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
+        """Say the limits to readers of the JSON schema."""
+        return {"type": "string", "minLength": self._least, "maxLength": self._most}
+
+    def _check(self, value: Any) -> str:
+        text = check_text(value)
+        if len(text) < self._least:
+            raise PydanticKnownError("string_too_short", {"min_length": self._least})
+        if len(text) > self._most:
+            raise PydanticKnownError("string_too_long", {"max_length": self._most})
+        return text
+
+
+class _BoundedTextSchema:
+    """Text of 1 to so many characters, lone surrogates included, as for :class:`_TextSchema`."""
+
+    def __init__(self, max_length: int) -> None:
+        self._max_length = max_length
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
+        def check(value: Any) -> str:
+            text = check_text(value)
+            if not text:
+                raise PydanticKnownError("string_too_short", {"min_length": 1})
+            if len(text) > self._max_length:
+                raise PydanticKnownError("string_too_long", {"max_length": self._max_length})
+            return text
+
+        return core_schema.json_or_python_schema(
+            json_schema=core_schema.str_schema(
+                strict=True, min_length=1, max_length=self._max_length
+            ),
+            python_schema=core_schema.no_info_plain_validator_function(check),
+        )
+
+    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
+        return {"type": "string", "minLength": 1, "maxLength": self._max_length}
 
 
 class _JsonSchema:
@@ -83,19 +142,19 @@ Json = Annotated[JsonValue, _JsonSchema]
 JsonObject = Annotated[dict[str, JsonValue], _JsonObjectSchema]
 """A JSON object."""
 
-Id = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=255)]
+Id = Annotated[str, BoundedText(1, 255)]
 """An id, name or key: 1 to 255 characters."""
 
-Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=255)]
+Name = Annotated[str, BoundedText(1, 255)]
 """A name that people read: 1 to 255 characters."""
 
 Timestamp = Annotated[AwareDatetime, AfterValidator(_to_utc)]
 """A moment in UTC, to the microsecond."""
 
-Version = Annotated[int, Field(strict=True, ge=0)]
+Version = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 """The version of a mutable record; 1 when it was made, one more at every change."""
 
-Position = Annotated[int, Field(strict=True, ge=1)]
+Position = Annotated[int, Field(strict=True, ge=1, le=2**63 - 1)]
 """A message's place in its conversation: 1, 2, 3, ... without gaps, in commit order."""
 
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from strongroom.models.base import Id, Json, JsonObject, Name, Record, Text
+from strongroom.models.base import BoundedText, Id, Json, JsonObject, Name, Record, Text
 
-MediaType = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=255)]
-Url = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=8192)]
+MediaType = Name
 Count = Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)]
 ApprovalDecision = Literal["pending", "allow-once", "allow-conversation", "allow-always", "deny"]
 

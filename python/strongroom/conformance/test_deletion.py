@@ -1,0 +1,91 @@
+"""Deletion propagation: what hangs on a conversation goes, and comes back, with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from strongroom.conformance.adapter import Adapter
+from strongroom.conformance.calls import LATE_WRITES, READS, WRITES, everything, fill
+from strongroom.conformance.helpers import result_of
+from strongroom.errors import NotFound
+from strongroom.models import NewMessage
+
+
+@pytest.mark.parametrize("method", sorted(READS))
+async def test_after_soft_delete_it_reads_as_absent(adapter: Adapter, method: str) -> None:
+    target = await fill(adapter.store)
+    before = await everything(adapter.store, target)
+    await adapter.store.conversations.soft_delete(**target.where)
+    deleted = await result_of(READS[method](adapter.store, target, None))
+    assert deleted == await result_of(READS[method](adapter.store, target.absent(), None))
+    restored = await adapter.store.conversations.restore(**target.where)
+    after = await everything(adapter.store, target)
+    names = list(READS)
+    for name, old, new in zip(names, before, after, strict=True):
+        if name.startswith("conversations."):
+            assert new == restored
+        else:
+            assert new == old, name
+
+
+@pytest.mark.parametrize("method", sorted(LATE_WRITES))
+async def test_a_late_write_to_a_soft_deleted_one_is_refused(adapter: Adapter, method: str) -> None:
+    target = await fill(adapter.store)
+    before = await everything(adapter.store, target)
+    await adapter.store.conversations.soft_delete(**target.where)
+    late = await result_of(WRITES[method](adapter.store, target))
+    assert late == await result_of(WRITES[method](adapter.store, target.absent()))
+    assert isinstance(late, tuple)
+    assert late[0] is NotFound
+    await adapter.store.conversations.restore(**target.where)
+    after = await everything(adapter.store, target)
+    assert after[2:] == before[2:]
+
+
+@pytest.mark.parametrize("method", sorted(WRITES))
+async def test_a_late_write_to_a_purged_one_brings_nothing_back(
+    adapter: Adapter, method: str
+) -> None:
+    target = await fill(adapter.store)
+    await adapter.store.conversations.purge(**target.where)
+    with pytest.raises(NotFound):
+        await WRITES[method](adapter.store, target)
+    for read in READS.values():
+        gone = await result_of(read(adapter.store, target, None))
+        assert gone == await result_of(read(adapter.store, target.absent(), None))
+    assert not (await adapter.store.conversations.purge(**target.where)).purged
+
+
+@pytest.mark.parametrize("method", sorted(WRITES))
+async def test_a_late_write_to_a_purged_tenant_brings_nothing_back(
+    adapter: Adapter, method: str
+) -> None:
+    target = await fill(adapter.store)
+    await adapter.store.tenants.purge(tenant_id=target.tenant_id)
+    with pytest.raises(NotFound):
+        await WRITES[method](adapter.store, target)
+    assert not (await adapter.store.tenants.purge(tenant_id=target.tenant_id)).purged
+
+
+async def test_ids_of_purged_messages_are_free_again(adapter: Adapter) -> None:
+    target = await fill(adapter.store)
+    await adapter.store.conversations.purge(**target.where)
+    again = await fill(adapter.store, target.tenant_id)
+    message = await adapter.store.messages.get(
+        tenant_id=again.tenant_id, message_id=again.message_id
+    )
+    repeat = message.replace(id=target.message_id)
+    new = NewMessage(**{name: getattr(repeat, name) for name in NewMessage.model_fields})
+    done = await adapter.store.messages.append(**again.where, messages=[new])
+    assert done.items[0].outcome == "inserted"
+
+
+async def test_what_does_not_exist_is_never_deleted_with_success_b87(adapter: Adapter) -> None:
+    target = (await fill(adapter.store)).absent()
+    conversations = adapter.store.conversations
+    for call in (conversations.soft_delete(**target.where), conversations.restore(**target.where)):
+        with pytest.raises(NotFound):
+            await call
+    assert not (await conversations.purge(**target.where)).purged
+    members = adapter.store.tenants
+    assert not await members.remove_member(tenant_id=target.tenant_id, principal_id="nobody")

@@ -1,0 +1,208 @@
+"""Adapters for the suite: each way of reaching a database, with every hook that it can have."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import psycopg
+from psycopg import sql
+from psycopg_pool import AsyncConnectionPool
+
+import strongroom
+from strongroom.client import Strongroom
+from strongroom.conformance.adapter import Adapter
+from strongroom.postgres import owner_connection, sql_store
+from strongroom.transports.base import Arguments, Transport
+from strongroom.transports.psycopg import PoolTransport
+from tests.servers import Database, PgBouncer
+
+
+def claims_of(tenant_id: str, principal_id: str) -> dict[str, Any]:
+    """Return the claims of a JWT as Supabase makes it."""
+    return {
+        "sub": principal_id,
+        "role": "authenticated",
+        "app_metadata": {"tenant_id": tenant_id},
+        # Never to be trusted: every user can write it.
+        "user_metadata": {"tenant_id": "forged", "role_ids": ["admin"]},
+    }
+
+
+def has_users(database: Database) -> bool:
+    """Return whether the server has the roles that signed-in users come as."""
+    return database.host == "app_host"
+
+
+@asynccontextmanager
+async def user_store(
+    database: Database, tenant_id: str, principal_id: str
+) -> AsyncIterator[Strongroom]:
+    """Open a store over a caller's own pool, whose connections act as a signed-in user."""
+
+    async def sign_in(connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute("set role authenticated")
+        await connection.execute(
+            "select set_config('request.jwt.claims', %s, false)",
+            [json.dumps(claims_of(tenant_id, principal_id))],
+        )
+
+    async with (
+        AsyncConnectionPool[Any](
+            database.url(user="authenticator"),
+            kwargs={"autocommit": True},
+            configure=sign_in,
+            min_size=1,
+            max_size=2,
+            open=False,
+        ) as pool,
+        strongroom.connect(pool=pool) as store,
+    ):
+        yield store
+
+
+@dataclass(frozen=True)
+class LookAt:
+    """See ``strongroom.conformance.LookAtTables``: plain SELECTs under row security."""
+
+    database: Database
+
+    async def __call__(
+        self, *, tenant_id: str, principal_id: str | None = None
+    ) -> Mapping[str, frozenset[str]]:
+        login = self.database.host if principal_id is None else "authenticator"
+        async with (
+            await psycopg.AsyncConnection.connect(self.database.url(user=login)) as connection,
+            connection.transaction(force_rollback=True),
+        ):
+            if principal_id is None:
+                await connection.execute(
+                    "select set_config('strongroom.tenant_id', %s, true)", [tenant_id]
+                )
+            else:
+                await connection.execute("set local role authenticated")
+                await connection.execute(
+                    "select set_config('request.jwt.claims', %s, true)",
+                    [json.dumps(claims_of(tenant_id, principal_id))],
+                )
+            tables = await connection.execute(
+                """select c.relname::text
+                from pg_catalog.pg_class as c
+                join pg_catalog.pg_attribute as a on a.attrelid = c.oid
+                where c.relnamespace = 'strongroom'::regnamespace
+                    and c.relkind in ('r', 'p', 'v')
+                    and a.attname = 'tenant_id'
+                    and not a.attisdropped"""
+            )
+            seen = {}
+            for (table,) in await tables.fetchall():
+                rows = await connection.execute(
+                    sql.SQL("select distinct tenant_id from strongroom.{}").format(
+                        sql.Identifier(table)
+                    )
+                )
+                seen[table] = frozenset(row[0] for row in await rows.fetchall())
+            return seen
+
+
+@dataclass(frozen=True)
+class AsSignedInViewer:
+    """A transport on which a read with a viewer really is that user's, with a JWT and row security.
+
+    Everything else goes to the host's transport. With it the whole suite says: what a host sees
+    through a viewer, the signed-in user sees, and no more.
+    """
+
+    host: PoolTransport
+    users: AsyncConnectionPool[Any]
+
+    @property
+    def text_policy(self) -> str:
+        return self.host.text_policy
+
+    async def call(self, function: str, arguments: Arguments) -> str:
+        principal_id = arguments.get("viewer_id")
+        if principal_id is None:
+            return await self.host.call(function, arguments)
+        tenant_id = str(arguments["tenant_id"])
+        async with self.users.connection() as connection, connection.transaction():
+            claims = json.dumps(claims_of(tenant_id, str(principal_id)))
+            await connection.execute("set local role authenticated")
+            await connection.execute("select set_config('request.jwt.claims', %s, true)", [claims])
+            async with strongroom.connect(connection=connection) as user:
+                transport = cast("Any", user.messages)._transport
+                rest = {name: value for name, value in arguments.items() if name != "viewer_id"}
+                return cast("str", await transport.call(function, rest))
+
+    def connection(self) -> Any:
+        return self.host.connection()
+
+    def unit_of_work(self, tenant_id: str) -> Any:
+        return self.host.unit_of_work(tenant_id)
+
+
+@asynccontextmanager
+async def open_adapter(
+    database: Database, way: str = "pool", bouncer: PgBouncer | None = None
+) -> AsyncIterator[Adapter]:
+    """Open an adapter on a database.
+
+    Args:
+        database: with the schema.
+        way: ``pool`` (our own), ``pooler`` (through PgBouncer), ``callers_pool`` (autocommit off),
+            ``callers_connection`` (autocommit off), or ``signed_in`` (see AsSignedInViewer).
+        bouncer: for ``pooler``.
+    """
+    as_owner = {"schema_url": database.migrator_url}
+    options: dict[str, Any] = {"pool_max": 4, "timeout": 20.0, **as_owner}
+
+    @asynccontextmanager
+    async def open_plain(**more: Any) -> AsyncIterator[Strongroom]:
+        async with strongroom.connect(database.host_url, **options, **more) as store:
+            yield store
+
+    async with AsyncExitStack() as stack:
+        if way == "pool":
+            store = await stack.enter_async_context(open_plain())
+        elif way == "pooler":
+            assert bouncer is not None
+            url = bouncer.url(database)
+            store = await stack.enter_async_context(
+                strongroom.connect(url, pooler="transaction", **options)
+            )
+        elif way == "callers_connection":
+            connection = await stack.enter_async_context(
+                await psycopg.AsyncConnection.connect(database.host_url)
+            )
+            store = await stack.enter_async_context(
+                strongroom.connect(connection=connection, **as_owner)
+            )
+        else:
+            pool = await stack.enter_async_context(
+                AsyncConnectionPool[Any](database.host_url, min_size=1, max_size=4, open=False)
+            )
+            if way == "callers_pool":
+                store = await stack.enter_async_context(strongroom.connect(pool=pool, **as_owner))
+            else:
+                users = await stack.enter_async_context(
+                    AsyncConnectionPool[Any](
+                        database.url(user="authenticator"), min_size=1, max_size=2, open=False
+                    )
+                )
+                transport: Transport = AsSignedInViewer(PoolTransport(pool), users)  # type: ignore[assignment]
+                store = sql_store(
+                    cast("PoolTransport", transport), owner_connection(database.migrator_url)
+                )
+        yield Adapter(
+            store=store,
+            open_second=open_plain,
+            open_replacing=lambda: open_plain(text_policy="replace"),
+            as_user=(
+                (lambda tenant_id, principal_id: user_store(database, tenant_id, principal_id))
+                if has_users(database)
+                else None
+            ),
+            visible_tenants=LookAt(database),
+            parallel_calls=way != "callers_connection",
+        )

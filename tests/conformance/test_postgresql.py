@@ -1,0 +1,67 @@
+"""The suite on real servers: each version, each way of installing, each way of connecting."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from strongroom.conformance import *  # noqa: F403
+from strongroom.conformance import Adapter
+from tests.conformance.adapters import open_adapter
+from tests.servers import Database, PgBouncer, ServerPark, Templates
+
+
+@dataclass(frozen=True)
+class Way:
+    """One line of the matrix."""
+
+    server: str | None
+    variant: str = "superuser"
+    connect: str = "pool"
+
+
+# None is the main server: PostgreSQL 18, or what STRONGROOM_TEST_SERVER says.
+MATRIX = {
+    "host": Way(None),
+    "signed-in": Way(None, connect="signed_in"),
+    "pgbouncer": Way(None, connect="pooler"),
+    "callers-pool": Way(None, connect="callers_pool"),
+    "callers-connection": Way(None, connect="callers_connection"),
+    "plain-owner": Way(None, variant="owner"),
+    "plain-owner-is-host": Way(None, variant="owner_bare"),
+    "supabase": Way(None, variant="supabase"),
+    "pg17": Way("pg17"),
+    "pg16": Way("pg16"),
+    "pg15": Way("pg15"),
+    "pg15-supabase-signed-in": Way("pg15", variant="supabase", connect="signed_in"),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database for one line of the matrix; its tests share it."""
+
+    way: Way
+    database: Database
+    bouncer: PgBouncer | None
+
+
+@pytest.fixture(scope="session", params=list(MATRIX))
+def place(
+    request: pytest.FixtureRequest, servers: ServerPark, templates: Templates
+) -> Iterator[Place]:
+    way = MATRIX[request.param]
+    database = templates.copy(way.variant, way.server)
+    bouncer = PgBouncer(database.server, pool_size=4) if way.connect == "pooler" else None
+    try:
+        yield Place(way, database, bouncer)
+    finally:
+        if bouncer:
+            bouncer.close()
+        database.drop()
+
+
+@pytest.fixture
+async def adapter(place: Place) -> AsyncIterator[Adapter]:
+    async with open_adapter(place.database, place.way.connect, place.bouncer) as adapter:
+        yield adapter
