@@ -1261,7 +1261,7 @@ begin
             'permission_denied',
             'the tenant is suspended and takes no writes',
             jsonb_build_object('path', 'tenant_id', 'status', v_status),
-            'Resume it first: resume_tenant.'
+            'Resume it first: update_tenant with status active.'
         );
     end if;
     return v_viewer_id;

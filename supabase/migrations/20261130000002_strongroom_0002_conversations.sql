@@ -784,9 +784,9 @@ comment on function strongroom.update_conversation(text, text, jsonb, bigint, te
 create function strongroom.bind_agent(
     p_tenant_id text,
     p_conversation_id text,
-    p_agent_id text,
-    p_agent_policy text,
     p_expected_version bigint,
+    p_agent_id text default null,
+    p_agent_policy text default null,
     p_agent_version integer default null,
     p_write_id text default null
 )
@@ -815,7 +815,7 @@ begin
     from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
 end
 $$;
-comment on function strongroom.bind_agent(text, text, text, text, bigint, integer, text) is
+comment on function strongroom.bind_agent(text, text, bigint, text, text, integer, text) is
     'Bind an agent, pinned to a version or to its latest one, given the version that was read; all'
     ' null unbinds. Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
 
@@ -1532,15 +1532,19 @@ begin
     end loop;
     if v_count > 1 then
         select
-            min(m.place) - 1,
-            max(m.place) - 1
+            r.places[1] - 1,
+            r.places[2] - 1
         into
             v_other,
             v_index
-        from jsonb_array_elements(p_messages) with ordinality as m (value, place)
-        where m.value ->> 'id' is not null
-        group by m.value ->> 'id'
-        having count(*) > 1
+        from (
+            select array_agg(m.place order by m.place) as places
+            from jsonb_array_elements(p_messages) with ordinality as m (value, place)
+            where m.value ->> 'id' is not null
+            group by m.value ->> 'id'
+            having count(*) > 1
+        ) as r
+        order by r.places[2]
         limit 1;
         if found then
             perform strongroom_private.fail(
@@ -2815,14 +2819,24 @@ begin
     -- A tool result is worth nothing to a model without its call. When a summary ends between the
     -- two, the verbatim part starts at the call instead, which may lead further back once more.
     while v_start > 1 loop
-        select array_agg(p.part ->> 'tool_call_id') filter (where p.part ->> 'type' = 'tool-result')
+        -- One pass over the verbatim part: the calls whose first result there comes before, or without,
+        -- a call there. An id may be used again, so places count and not only ids.
+        select array_agg(t.tool_call_id)
         into v_unmatched
-        from strongroom.messages as m
-        cross join lateral jsonb_array_elements(m.parts) as p (part)
-        where m.tenant_id = p_tenant_id
-            and m.conversation_id = p_conversation_id
-            and m.position >= v_start
-            and p.part ->> 'type' in ('tool-call', 'tool-result');
+        from (
+            select
+                p.part ->> 'tool_call_id' as tool_call_id,
+                min(m.position) filter (where p.part ->> 'type' = 'tool-call') as first_call,
+                min(m.position) filter (where p.part ->> 'type' = 'tool-result') as first_result
+            from strongroom.messages as m
+            cross join lateral jsonb_array_elements(m.parts) as p (part)
+            where m.tenant_id = p_tenant_id
+                and m.conversation_id = p_conversation_id
+                and m.position >= v_start
+                and p.part ->> 'type' in ('tool-call', 'tool-result')
+            group by p.part ->> 'tool_call_id'
+        ) as t
+        where t.first_result < coalesce(t.first_call, t.first_result + 1);
 
         select min(c.position)
         into v_earlier
@@ -2832,11 +2846,12 @@ begin
             cross join lateral jsonb_array_elements(m.parts) as p (part)
             where m.tenant_id = p_tenant_id
                 and m.conversation_id = p_conversation_id
+                and m.position < v_start
                 and p.part ->> 'type' = 'tool-call'
                 and p.part ->> 'tool_call_id' = any (v_unmatched)
             group by p.part ->> 'tool_call_id'
         ) as c;
-        exit when v_earlier is null or v_earlier >= v_start;
+        exit when v_earlier is null;
         v_start := v_earlier;
     end loop;
     -- A result whose call is nowhere cannot start the history either.
@@ -2846,7 +2861,10 @@ begin
         where m.tenant_id = p_tenant_id
             and m.conversation_id = p_conversation_id
             and m.position = v_start
-            and m.role = 'tool'
+            and (
+                m.role = 'tool'
+                or not jsonb_path_exists(m.parts, 'strict $[*] ? (@.type != "tool-result")')
+            )
     ) loop
         v_start := v_start + 1;
     end loop;

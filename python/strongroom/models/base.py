@@ -73,32 +73,6 @@ class BoundedText:
         return text
 
 
-class _BoundedTextSchema:
-    """Text of 1 to so many characters, lone surrogates included, as for :class:`_TextSchema`."""
-
-    def __init__(self, max_length: int) -> None:
-        self._max_length = max_length
-
-    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
-        def check(value: Any) -> str:
-            text = check_text(value)
-            if not text:
-                raise PydanticKnownError("string_too_short", {"min_length": 1})
-            if len(text) > self._max_length:
-                raise PydanticKnownError("string_too_long", {"max_length": self._max_length})
-            return text
-
-        return core_schema.json_or_python_schema(
-            json_schema=core_schema.str_schema(
-                strict=True, min_length=1, max_length=self._max_length
-            ),
-            python_schema=core_schema.no_info_plain_validator_function(check),
-        )
-
-    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
-        return {"type": "string", "minLength": 1, "maxLength": self._max_length}
-
-
 class _JsonSchema:
     """Any JSON value, checked with the path of the first thing that is not JSON."""
 

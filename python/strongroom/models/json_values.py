@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from pydantic_core import PydanticCustomError
@@ -131,7 +132,9 @@ def replace_unstorable(value: Any) -> Any:
     if isinstance(value, str):
         return UNSTORABLE.sub(REPLACEMENT, value)
     if isinstance(value, dict):
-        replaced = {replace_unstorable(key): replace_unstorable(item) for key, item in value.items()}
+        replaced = {
+            replace_unstorable(key): replace_unstorable(item) for key, item in value.items()
+        }
         if len(replaced) != len(value):
             raise InvalidText(
                 "two keys of an object become the same when U+FFFD replaces what cannot be stored",
@@ -145,7 +148,23 @@ def replace_unstorable(value: Any) -> Any:
 
 
 def stored_size(value: Any) -> int:
-    """Bytes of the value as PostgreSQL writes jsonb out as text: what size limits are counted in."""
-    return len(
-        json.dumps(value, ensure_ascii=False, separators=(", ", ": ")).encode(errors="replace")
-    )
+    """Return the bytes of the value as PostgreSQL writes jsonb as text: what limits are counted in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return len(text.encode(errors="replace")) + sum(_expansion(number) for number in _floats(value))
+
+
+def _expansion(number: float) -> int:
+    """Return how much longer a number is without an exponent, which jsonb does not keep."""
+    written = repr(number)
+    return len(format(Decimal(written), "f")) - len(written) if "e" in written else 0
+
+
+def _floats(value: Any) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _floats(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _floats(item)

@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from strongroom.models.base import BoundedText, Id, Json, JsonObject, Name, Record, Text
 
 MediaType = Name
+Url = Annotated[str, BoundedText(1, 8192)]
 Count = Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)]
 ApprovalDecision = Literal["pending", "allow-once", "allow-conversation", "allow-always", "deny"]
 

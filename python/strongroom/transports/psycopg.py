@@ -123,7 +123,11 @@ class PoolTransport:
         """Begin a transaction on one connection; commit at the end, roll back on an error."""
         try:
             async with self.connection() as connection, _transaction(connection):
-                yield UnitTransport(connection, tenant_id, self.text_policy)
+                unit = UnitTransport(connection, tenant_id, self.text_policy)
+                try:
+                    yield unit
+                finally:
+                    unit.end()
         except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
             raise translated(error) from error
 
@@ -173,7 +177,11 @@ class ConnectionTransport:
         """Begin a transaction, or a savepoint within the caller's."""
         try:
             async with _transaction(self._connection):
-                yield UnitTransport(self._connection, tenant_id, self.text_policy)
+                unit = UnitTransport(self._connection, tenant_id, self.text_policy)
+                try:
+                    yield unit
+                finally:
+                    unit.end()
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
 
@@ -185,7 +193,12 @@ class UnitTransport:
         """Use a connection that is in a transaction."""
         self._connection = connection
         self._tenant_id = tenant_id
+        self._has_ended = False
         self.text_policy = text_policy
+
+    def end(self) -> None:
+        """Take no more calls: the connection goes back to others."""
+        self._has_ended = True
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function in the transaction. After an error the unit only takes its end."""
@@ -210,6 +223,12 @@ class UnitTransport:
             raise translated(error) from error
 
     def _check_tenant(self, tenant_id: str) -> None:
+        if self._has_ended:
+            raise InvalidTransition(
+                "the unit of work has ended",
+                detail={"record": "unit of work"},
+                hint="Make the call inside the block, or on the store itself.",
+            )
         if tenant_id != self._tenant_id:
             raise TenantMismatch(
                 "tenant_id is not the tenant of the unit of work",

@@ -44,15 +44,19 @@ begin
     end loop;
     if v_count > 1 then
         select
-            min(m.place) - 1,
-            max(m.place) - 1
+            r.places[1] - 1,
+            r.places[2] - 1
         into
             v_other,
             v_index
-        from jsonb_array_elements(p_messages) with ordinality as m (value, place)
-        where m.value ->> 'id' is not null
-        group by m.value ->> 'id'
-        having count(*) > 1
+        from (
+            select array_agg(m.place order by m.place) as places
+            from jsonb_array_elements(p_messages) with ordinality as m (value, place)
+            where m.value ->> 'id' is not null
+            group by m.value ->> 'id'
+            having count(*) > 1
+        ) as r
+        order by r.places[2]
         limit 1;
         if found then
             perform strongroom_private.fail(

@@ -14,14 +14,24 @@ begin
     -- A tool result is worth nothing to a model without its call. When a summary ends between the
     -- two, the verbatim part starts at the call instead, which may lead further back once more.
     while v_start > 1 loop
-        select array_agg(p.part ->> 'tool_call_id') filter (where p.part ->> 'type' = 'tool-result')
+        -- One pass over the verbatim part: the calls whose first result there comes before, or without,
+        -- a call there. An id may be used again, so places count and not only ids.
+        select array_agg(t.tool_call_id)
         into v_unmatched
-        from strongroom.messages as m
-        cross join lateral jsonb_array_elements(m.parts) as p (part)
-        where m.tenant_id = p_tenant_id
-            and m.conversation_id = p_conversation_id
-            and m.position >= v_start
-            and p.part ->> 'type' in ('tool-call', 'tool-result');
+        from (
+            select
+                p.part ->> 'tool_call_id' as tool_call_id,
+                min(m.position) filter (where p.part ->> 'type' = 'tool-call') as first_call,
+                min(m.position) filter (where p.part ->> 'type' = 'tool-result') as first_result
+            from strongroom.messages as m
+            cross join lateral jsonb_array_elements(m.parts) as p (part)
+            where m.tenant_id = p_tenant_id
+                and m.conversation_id = p_conversation_id
+                and m.position >= v_start
+                and p.part ->> 'type' in ('tool-call', 'tool-result')
+            group by p.part ->> 'tool_call_id'
+        ) as t
+        where t.first_result < coalesce(t.first_call, t.first_result + 1);
 
         select min(c.position)
         into v_earlier
@@ -31,11 +41,12 @@ begin
             cross join lateral jsonb_array_elements(m.parts) as p (part)
             where m.tenant_id = p_tenant_id
                 and m.conversation_id = p_conversation_id
+                and m.position < v_start
                 and p.part ->> 'type' = 'tool-call'
                 and p.part ->> 'tool_call_id' = any (v_unmatched)
             group by p.part ->> 'tool_call_id'
         ) as c;
-        exit when v_earlier is null or v_earlier >= v_start;
+        exit when v_earlier is null;
         v_start := v_earlier;
     end loop;
     -- A result whose call is nowhere cannot start the history either.
@@ -45,7 +56,10 @@ begin
         where m.tenant_id = p_tenant_id
             and m.conversation_id = p_conversation_id
             and m.position = v_start
-            and m.role = 'tool'
+            and (
+                m.role = 'tool'
+                or not jsonb_path_exists(m.parts, 'strict $[*] ? (@.type != "tool-result")')
+            )
     ) loop
         v_start := v_start + 1;
     end loop;
