@@ -36,17 +36,17 @@ class SqlStore:
         """Use this transport for every call."""
         self._transport = transport
 
-    async def _rows(self, kind: type[R], function: str, **arguments: Argument) -> list[R]:
+    async def _rows(self, kind: type[R], function: str, /, **arguments: Argument) -> list[R]:
         return _rows_of(kind).validate_json(await self._transport.call(function, arguments))
 
-    async def _one(self, kind: type[R], function: str, **arguments: Argument) -> R:
+    async def _one(self, kind: type[R], function: str, /, **arguments: Argument) -> R:
         return (await self._rows(kind, function, **arguments))[0]
 
-    async def _find(self, kind: type[R], function: str, **arguments: Argument) -> R | None:
+    async def _find(self, kind: type[R], function: str, /, **arguments: Argument) -> R | None:
         rows = await self._rows(kind, function, **arguments)
         return rows[0] if rows else None
 
-    async def _page(self, kind: type[R], function: str, **arguments: Argument) -> Page[R]:
+    async def _page(self, kind: type[R], function: str, /, **arguments: Argument) -> Page[R]:
         text = await self._transport.call(function, arguments)
         rows: list[Any] = _page_rows_of(kind).validate_json(text)
         has_more = bool(rows) and rows[0].has_more

@@ -22,7 +22,7 @@ class Document:
         self.value = value
 
 
-Argument = str | int | bool | list[str] | Document | None
+Argument = str | int | float | bool | list[str] | Document | None
 Arguments = Mapping[str, Argument]
 """Arguments by their names in SQL, without the ``p_``. None means: leave it to the default."""
 
