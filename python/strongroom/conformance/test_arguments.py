@@ -324,7 +324,7 @@ async def test_a_part_of_the_wrong_shape_names_itself_and_the_field(
 ) -> None:
     path, part = BAD_PARTS[what]
     with pytest.raises(InvalidArgument) as caught:
-        NewMessage(role="user", parts=[{"type": "text", "text": "fine"}, part])  # type: ignore[list-item]
+        NewMessage(role="user", parts=[{"type": "text", "text": "fine"}, part])
     assert caught.value.detail["path"].startswith(path), caught.value.detail
     assert adapter.capabilities is not None
 
@@ -382,7 +382,7 @@ async def test_choices_are_closed(adapter: Adapter) -> None:
         )
     assert caught.value.detail["path"] == "visibility"
     with pytest.raises(InvalidArgument):
-        AgentBinding(agent_id="a", policy="newest")  # type: ignore[arg-type]
+        AgentBinding(agent_id="a", policy="newest")
     with pytest.raises(LimitExceeded) as many:
         await store.conversations.share(
             **at(talk),
