@@ -39,7 +39,7 @@ select is(
             where a.attrelid = t::regclass
                 and a.attname = 'conversation_id'
         )
-        then '{strongroom.conversations}'::regclass []
+        then '{strongroom.conversations}'::regclass[]
         else '{strongroom.tenants}'
     end,
     format('%s hangs on what its columns name', t)

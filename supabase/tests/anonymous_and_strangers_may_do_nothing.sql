@@ -72,7 +72,7 @@ select is(
             p.proname,
             (
                 select string_agg(format('null::%s', format_type(a.type, null)), ', ' order by a.n)
-                from unnest(p.proargtypes::oid []) with ordinality as a (type, n)
+                from unnest(p.proargtypes::oid[]) with ordinality as a (type, n)
             )
         )
     ),

@@ -5,7 +5,7 @@ begin;
 select plan(27);
 select stories.found_a_world();
 
-create function stories.append(variadic p_messages jsonb [])
+create function stories.append(variadic p_messages jsonb[])
 returns text
 language sql
 as $$

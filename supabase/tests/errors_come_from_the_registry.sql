@@ -46,12 +46,12 @@ from strongroom_private.error_codes() as e;
 
 select is(
     (select count(distinct e.code) from strongroom_private.error_codes() as e),
-    (select count(*) from strongroom_private.error_codes() as e),
+    (select count(*) from strongroom_private.error_codes()),
     'codes are unique'
 );
 select is(
     (select count(distinct e.name) from strongroom_private.error_codes() as e),
-    (select count(*) from strongroom_private.error_codes() as e),
+    (select count(*) from strongroom_private.error_codes()),
     'names are unique'
 );
 select results_eq(

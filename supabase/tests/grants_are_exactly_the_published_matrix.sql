@@ -21,7 +21,7 @@ select
     has_schema_privilege(r.role_name, n.oid, p.privilege) as held
 from pg_namespace as n
 cross join stories.roles as r
-cross join unnest('{usage,create}'::text []) as p (privilege)
+cross join unnest('{usage,create}'::text[]) as p (privilege)
 where n.nspname in ('strongroom', 'strongroom_private')
 union all
 select
@@ -33,10 +33,23 @@ select
 from pg_class as c
 cross join stories.roles as r
 cross join unnest(
-    '{select,insert,update,delete,truncate,references,trigger}'::text []
+    '{select,insert,update,delete,truncate,references,trigger}'::text[]
 ) as p (privilege)
 where c.relnamespace::regnamespace::text in ('strongroom', 'strongroom_private')
     and c.relkind in ('r', 'p', 'v', 'm', 'f')
+union all
+select
+    'sequence',
+    format('%s.%s', c.relnamespace::regnamespace, c.relname),
+    p.privilege,
+    r.role_name,
+    -- Not in the planner's order: the answer for a table would be an error.
+    case when c.relkind = 'S' then has_sequence_privilege(r.role_name, c.oid, p.privilege) end
+from pg_class as c
+cross join stories.roles as r
+cross join unnest('{usage,select,update}'::text[]) as p (privilege)
+where c.relnamespace::regnamespace::text in ('strongroom', 'strongroom_private')
+    and c.relkind = 'S'
 union all
 select
     'function',

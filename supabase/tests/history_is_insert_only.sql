@@ -88,8 +88,8 @@ from stories.histories as h;
 select is(
     (
         select array_agg(r.role_name || ' ' || p.privilege)
-        from unnest('{strongroom_host,service_role,authenticated,anon}'::text []) as r (role_name)
-        cross join unnest('{update,delete,truncate,references,trigger}'::text []) as p (privilege)
+        from unnest('{strongroom_host,service_role,authenticated,anon}'::text[]) as r (role_name)
+        cross join unnest('{update,delete,truncate,references,trigger}'::text[]) as p (privilege)
         where has_table_privilege(r.role_name, h.history, p.privilege)
     ),
     null,
@@ -183,9 +183,9 @@ select results_eq(
 select stories.become_owner();
 select is(
     (
-        select array_agg(distinct x.t)
-        from stories.tables() as x (t)
-        where 'acme' = any (stories.tenants_in(x.t))
+        select array_agg(distinct t)
+        from stories.tables() as t
+        where 'acme' = any(stories.tenants_in(t))
     ),
     null,
     'nothing of the tenant is left in any table'
@@ -193,8 +193,8 @@ select is(
 select is(
     (
         select count(*)
-        from stories.tables() as x (t)
-        where 'globex' = any (stories.tenants_in(x.t))
+        from stories.tables() as t
+        where 'globex' = any(stories.tenants_in(t))
     ),
     (select count(*) from stories.tables()),
     'the other tenant has lost nothing'

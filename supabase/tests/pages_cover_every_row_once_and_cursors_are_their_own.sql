@@ -81,11 +81,11 @@ select is(
     (
         select count(*)
         from generate_series(1, 7) as i
-        cross join lateral strongroom.create_conversation('acme', 'ada', 'c' || i) as c
-        cross join lateral strongroom.add_member('acme', 'p' || i) as m
+        cross join lateral strongroom.create_conversation('acme', 'ada', 'c' || i)
+        cross join lateral strongroom.add_member('acme', 'p' || i)
         cross join lateral strongroom.append_messages(
             'acme', 'open', jsonb_build_array(stories.text_message('x' || i, 'x'))
-        ) as a
+        )
     ),
     7::bigint,
     'many rows of one instant'
@@ -94,7 +94,7 @@ select is(
     (
         select count(*)
         from generate_series(1, 7) as i
-        cross join lateral strongroom.append_thread_summary('acme', 'open', 'x', 2, 's' || i) as s
+        cross join lateral strongroom.append_thread_summary('acme', 'open', 'x', 2, 's' || i)
     ),
     7::bigint,
     'and summaries'

@@ -52,7 +52,7 @@ from pg_class as c
 where c.relnamespace::regnamespace::text in ('strongroom', 'strongroom_private')
     and c.relkind in ('r', 'p');
 select ok(
-    'security_invoker=true' = any (c.reloptions),
+    'security_invoker=true' = any(c.reloptions),
     format('%s is a view with the rights of its reader', c.oid::regclass)
 )
 from pg_class as c

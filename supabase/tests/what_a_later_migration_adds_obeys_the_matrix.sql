@@ -87,32 +87,32 @@ select is(
     (
         select array_agg(p.privilege || ' on ' || o.relation)
         from unnest(
-            '{strongroom.later_things,strongroom.later_view}'::text []
+            '{strongroom.later_things,strongroom.later_view}'::text[]
         ) as o (relation)
         cross join unnest(
-            '{select,insert,update,delete,truncate,references,trigger}'::text []
+            '{select,insert,update,delete,truncate,references,trigger}'::text[]
         ) as p (privilege)
         where has_table_privilege(r.role_name, o.relation, p.privilege)
     ),
     null,
     format('%s has no right on the new table and view', r.role_name)
 )
-from unnest('{anon,authenticated,service_role,strongroom_host}'::text []) as r (role_name);
+from unnest('{anon,authenticated,service_role,strongroom_host}'::text[]) as r (role_name);
 select ok(
     not has_function_privilege(r.role_name, 'strongroom.list_later()', 'execute'),
     format('%s may not execute the function that was not published', r.role_name)
 )
-from unnest('{anon,authenticated,service_role,strongroom_host}'::text []) as r (role_name);
+from unnest('{anon,authenticated,service_role,strongroom_host}'::text[]) as r (role_name);
 select is(
     has_function_privilege(r.role_name, 'strongroom.find_later()', 'execute'),
     r.role_name = 'strongroom_host',
     format('%s and the function that was published for hosts', r.role_name)
 )
-from unnest('{anon,authenticated,service_role,strongroom_host}'::text []) as r (role_name);
+from unnest('{anon,authenticated,service_role,strongroom_host}'::text[]) as r (role_name);
 select is(
     (
         select array_agg(s.privilege)
-        from unnest('{usage,select,update}'::text []) as s (privilege)
+        from unnest('{usage,select,update}'::text[]) as s (privilege)
         where has_sequence_privilege(
             'anon', 'strongroom.later_things_serial_number_seq', s.privilege
         )

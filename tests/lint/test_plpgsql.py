@@ -1,0 +1,126 @@
+"""plpgsql_check looks into every body, with all its warnings on; what stays is listed with a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from tests.servers import Database, require
+
+CHECK = """
+    select format('%s.%s', p.pronamespace::regnamespace, p.proname), c.level, c.message, c.detail
+    from pg_proc as p
+    join pg_language as l on l.oid = p.prolang
+    left join lateral (
+        select distinct t.tgrelid from pg_trigger as t where t.tgfoid = p.oid
+    ) as used on true
+    cross join lateral plpgsql_check_function_tb(
+        p.oid,
+        coalesce(used.tgrelid, 0),
+        fatal_errors => false,
+        other_warnings => true,
+        extra_warnings => true,
+        performance_warnings => true,
+        security_warnings => true,
+        compatibility_warnings => true
+    ) as c
+    where l.lanname = 'plpgsql'
+        and p.pronamespace::regnamespace::text in ('strongroom', 'strongroom_private')
+        and (p.prorettype <> 'trigger'::regtype or used.tgrelid is not null)
+    order by 1, 3
+"""
+
+# function (regular expression), message (regular expression), reason
+EXCEPTIONS = [
+    (
+        r"strongroom_private\.fail",
+        r"routine is marked as STABLE, should be IMMUTABLE",
+        "the planner would call an immutable one ahead of time, and raise in a branch not taken",
+    ),
+    (
+        r"strongroom_private\.apply_grants",
+        r"text type variable is not sanitized",
+        "a grant's words are held by CHECKs, and names come from a table that only the owner writes",
+    ),
+    (
+        r"strongroom(_private)?\.\w+",
+        r"target type is different type than source type: cast \"(name|integer|bigint)\" value",
+        "one assignment cast per call, which always exists: name to text, integer to bigint and back",
+    ),
+]
+
+
+@pytest.fixture
+def checked(make_database: Callable[..., Database]) -> Database:
+    require("plpgsql_check")
+    database = make_database(server="pg15")
+    with database.connect() as connection:
+        connection.execute("create extension plpgsql_check")
+    return database
+
+
+def findings(connection: psycopg.Connection) -> list[tuple[str, str]]:
+    return [
+        (function, f"{message}: {detail}" if detail else message)
+        for function, _level, message, detail in connection.execute(CHECK).fetchall()
+    ]
+
+
+def is_exempt(finding: tuple[str, str], exception: tuple[str, str, str]) -> bool:
+    return bool(re.fullmatch(exception[0], finding[0]) and re.match(exception[1], finding[1]))
+
+
+def test_bodies_are_clean(checked: Database) -> None:
+    with checked.connect() as connection:
+        found = findings(connection)
+    assert [f for f in found if not any(is_exempt(f, e) for e in EXCEPTIONS)] == []
+
+
+def test_every_exception_is_needed(checked: Database) -> None:
+    with checked.connect() as connection:
+        found = findings(connection)
+    assert [e for e in EXCEPTIONS if not any(is_exempt(f, e) for f in found)] == []
+
+
+def test_the_checker_looks_at_triggers_too(checked: Database) -> None:
+    with checked.connect() as connection:
+        connection.execute(
+            """
+            create or replace function strongroom_private.keep_history() returns trigger
+            language plpgsql set search_path = pg_catalog, pg_temp as $$
+            begin
+                return old.no_such_column;
+            end
+            $$
+            """
+        )
+        found = findings(connection)
+    assert any(function == "strongroom_private.keep_history" for function, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("perform t.no_such_column from strongroom.tenants as t;", "no_such_column"),
+        ("perform strongroom_private.no_such_function();", "no_such_function"),
+        ("v_used := 'not a number'::text;", "different type"),
+    ],
+)
+def test_the_checker_finds(checked: Database, body: str, message: str) -> None:
+    with checked.connect() as connection:
+        connection.execute(
+            f"""
+            create function strongroom.bad() returns void language plpgsql as $$
+            declare
+                v_used interval;
+            begin
+                {body}
+            end
+            $$
+            """.encode()
+        )
+        found = [said for function, said in findings(connection) if function == "strongroom.bad"]
+    assert any(message in said for said in found)
