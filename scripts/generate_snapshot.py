@@ -44,7 +44,7 @@ def write_fingerprint(fingerprint: drift.Fingerprint) -> str:
     return f'{{\n  "version": {fingerprint["version"]},\n  "objects": {{\n{objects}\n  }}\n}}\n'
 
 
-def find_stale(files: dict[str, str], target: Path = TARGET) -> list[str]:
+def find_stale(files: dict[str, str], target: Path) -> list[str]:
     """Return one line per file that is missing, differs or should not be there."""
     problems = []
     for name, text in files.items():
@@ -57,7 +57,7 @@ def find_stale(files: dict[str, str], target: Path = TARGET) -> list[str]:
     return problems + [f"{name} belongs to no object" for name in present if name not in files]
 
 
-def write(files: dict[str, str], target: Path = TARGET) -> None:
+def write(files: dict[str, str], target: Path) -> None:
     for path in sorted(target.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(target).as_posix() not in files:
             path.unlink()
@@ -69,12 +69,12 @@ def write(files: dict[str, str], target: Path = TARGET) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def main() -> int:
+def main(target: Path = TARGET) -> int:
     files = wanted()
     if "--check" not in sys.argv:
-        write(files)
+        write(files, target)
         return 0
-    problems = find_stale(files)
+    problems = find_stale(files, target)
     for problem in problems:
         print(f"stale: sql/snapshot/{problem}; run `make generate`", file=sys.stderr)
     return 1 if problems else 0
