@@ -30,7 +30,9 @@ C = TypeVar("C", bound=Competitor)
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, 100,000 rows")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer rounds, 60,000 rows: under two minutes"
+    )
     parser.add_argument(
         "--only",
         type=lambda text: [name.strip().upper() for name in text.split(",")],
@@ -45,7 +47,7 @@ def _arguments() -> argparse.Namespace:
     if unknown := set(arguments.only) - set(LINES):
         parser.error(f"no such line: {', '.join(sorted(unknown))} (there are {', '.join(LINES)})")
     if arguments.rows is None:
-        arguments.rows = 100_000 if arguments.quick else 1_000_000
+        arguments.rows = 60_000 if arguments.quick else 1_000_000
     if arguments.rows < 30_000:
         parser.error("--rows must be at least 30,000: two conversations alone hold 21,000")
     return arguments
@@ -74,15 +76,20 @@ async def _run(arguments: argparse.Namespace, server: Server, progress: Progress
 
         product = Strongroom("strongroom", arguments.rows, (SHALLOW, DEEP))
         small = Strongroom("strongroom_small", SMALL_ROWS, (SHALLOW,))
-        await opened(product, f"strongroom: load {arguments.rows:,} messages")
-        await opened(small, f"strongroom: load {SMALL_ROWS:,} messages")
         raw = RawPsycopg(product.database)
-        await opened(raw, "raw psycopg: connect")
-        openai = await opened(
-            OpenAISessions(arguments.rows, SHALLOW, SHALLOW),
-            f"openai-agents: load {arguments.rows:,} messages",
-        )
-        langgraph = await opened(LangGraphSaver(100), "langgraph: set up")
+        openai: OpenAISessions | None = None
+        langgraph: LangGraphSaver | None = None
+        asked = set(arguments.only)
+        rows = f"load {arguments.rows:,} messages"
+        await opened(product, f"strongroom: {rows}")
+        if asked & {"P1", "P2", "P3", "P5"}:
+            await opened(raw, "raw psycopg: connect")
+            sessions = OpenAISessions(arguments.rows, SHALLOW, SHALLOW)
+            openai = await opened(sessions, f"openai-agents: {rows}")
+        if asked & {"P1", "P5"}:
+            langgraph = await opened(LangGraphSaver(100), "langgraph: set up")
+        if "P10" in asked:
+            await opened(small, f"strongroom: load {SMALL_ROWS:,} messages")
         context = Context(
             server, report, raw, product, small, openai, langgraph, arguments.quick, begin
         )

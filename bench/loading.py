@@ -37,7 +37,7 @@ def load(server: Server, database: str, rows: int, read_only: tuple[int, ...]) -
     Args:
         server: the server.
         database: has the schema already.
-        rows: messages altogether.
+        rows: messages altogether; with none, nothing is analyzed either, as after an installation.
         read_only: sizes of the conversations that are only read.
     """
     parts = json.dumps([{"type": "text", "schema_version": 1, "text": MESSAGE_TEXT}])
@@ -68,8 +68,10 @@ def load(server: Server, database: str, rows: int, read_only: tuple[int, ...]) -
             " from generate_series(1, %s) as p (position)"
             " inner join strongroom.conversations as c on p.position <= c.last_position"
             " where c.last_position > 0"
-            " order by p.position::float8 / c.last_position",
+            " order by (p.position - random()) / c.last_position",
             (parts, max([PER_CONVERSATION, *read_only])),
         )
+        if not rows:
+            return
         connection.execute("vacuum (analyze)")
         connection.execute("checkpoint")
