@@ -9,9 +9,9 @@ declare
     v_table record;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows hang
-    -- on is locked first (the tenant, then its conversations, ...), so that nothing is added between
-    -- the count and the deletion.
+    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows
+    -- hang on is locked first (the tenant, then its conversations, ...), so that nothing is added
+    -- between the count and the deletion.
     perform
     from strongroom.tenants as t
     where t.tenant_id = p_tenant_id

@@ -14,8 +14,8 @@ begin
     -- A tool result is worth nothing to a model without its call. When a summary ends between the
     -- two, the verbatim part starts at the call instead, which may lead further back once more.
     while v_start > 1 loop
-        -- One pass over the verbatim part: the calls whose first result there comes before, or without,
-        -- a call there. An id may be used again, so places count and not only ids.
+        -- One pass over the verbatim part: the calls whose first result there comes before, or
+        -- without, a call there. An id may be used again, so places count and not only ids.
         select array_agg(t.tool_call_id)
         into v_unmatched
         from (
