@@ -2,7 +2,7 @@
 -- a conflict, and neither changes anything; a batch is all or nothing.
 begin;
 \ir support/stories.psql
-select plan(27);
+select plan(34);
 select stories.found_a_world();
 
 create function stories.append(variadic p_messages jsonb[])
@@ -153,6 +153,21 @@ select is(
 from (
     values ('[]'), ('{}'), ('null'), ('[7]')
 ) as m (messages);
+select is(
+    stories.message_of(
+        format(
+            'select strongroom.append_messages(''acme'', ''stateless'', %L)',
+            jsonb_build_array(
+                stories.text_message('t', 'x') || format('{"turn": %s}', t.turn)::jsonb
+            )
+        )
+    ),
+    'messages[0].turn must be a whole number from 0 to 2147483647',
+    format('no turn: %s', t.turn)
+)
+from (
+    values ('-1'), ('1.5'), ('7.0'), ('2147483648'), ('1e40'), ('"1"'), ('[1]')
+) as t (turn);
 
 -- The same ids in another tenant are other messages.
 

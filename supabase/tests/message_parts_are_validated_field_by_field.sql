@@ -85,11 +85,13 @@ values
     ('count', '9007199254740992', false),
     ('count', '-1', false),
     ('count', '1.5', false),
+    ('count', '1.0', false),
     ('count', '"1"', false),
     ('count', '[1]', false),
     ('version', '1', true),
     ('version', '0', false),
     ('version', '1.5', false),
+    ('version', '1.0', false),
     ('version', '"1"', false),
     ('texts', '[]', true),
     ('texts', '["yes", "no", ""]', true),
@@ -154,7 +156,7 @@ select plan(
         inner join stories.samples as s on s.kind = f.kind
     )
     + (select 2 * count(*)::integer from stories.fields)
-    + 13 * 13
+    + 13 * 16
     + 18
 );
 
@@ -197,7 +199,7 @@ select is(
 )
 from (select distinct f.part_type from stories.fields as f) as types (t)
 cross join (
-    values ('2'), ('"1"'), ('null')
+    values ('2'), ('"1"'), ('null'), ('1.0'), ('true')
 ) as v (version);
 select is(
     stories.verdict(stories.part(t) || format('{"provider_metadata": %s}', v.metadata)::jsonb),
@@ -219,6 +221,10 @@ cross join (
         ),
         (
             '"openai"',
+            'SR001 parts[1].provider_metadata must be an object with one object per provider'
+        ),
+        (
+            '{"": {}}',
             'SR001 parts[1].provider_metadata must be an object with one object per provider'
         ),
         (
@@ -249,6 +255,10 @@ select is(
     ),
     case
         when f.kind = 'json' then null
+        when f.kind = 'boolean' then format('SR001 parts[1].%s must be true or false', f.field)
+        when f.kind = 'decision'
+        then 'SR001 parts[1].decision must be pending, allow-once, allow-conversation,'
+            ' allow-always or deny'
         when f.is_required then format('SR001 parts[1].%s is required', f.field)
         when f.field in ('file_id', 'url') and f.part_type in ('file', 'image')
         then 'SR001 parts[1].file_id or url is required'
