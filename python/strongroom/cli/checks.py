@@ -27,7 +27,12 @@ select
     r.rolsuper as superuser,
     r.rolbypassrls as bypasses_row_security,
     pg_catalog.pg_is_in_recovery() as standby,
-    pg_catalog.to_regclass('strongroom.schema_history') is not null as schema_installed
+    exists (
+        select
+        from pg_catalog.pg_class as c
+        inner join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        where n.nspname = 'strongroom' and c.relname = 'schema_history'
+    ) as schema_installed
 from pg_catalog.pg_roles as r
 where r.rolname = current_user
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Group
 from rich.text import Text
 
 from strongroom.cli import options
@@ -102,8 +103,10 @@ def _print_page(page: Page[Conversation], tenant_id: str) -> None:
     listing.columns[2].justify = "right"
     listing.columns[3].no_wrap = True
     for talk in page.items:
-        name = Text(one_line(talk.title or "(no title)"), overflow="ellipsis", no_wrap=True)
-        name.append(f"\n{printable(talk.id)}", style="dim")
+        name = Group(
+            Text(one_line(talk.title or "(no title)"), overflow="ellipsis", no_wrap=True),
+            Text(printable(talk.id), style="dim", overflow="fold"),
+        )
         listing.add_row(
             name,
             Text(one_line(talk.owner_id)),

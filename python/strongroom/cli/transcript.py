@@ -150,4 +150,7 @@ def print_messages(console: Console, messages: Iterable[Message], *, full: bool 
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else None
     for message in messages:
         for line in message_lines(message, width, full=full):
-            console.print(line, soft_wrap=True)
+            if width is None:
+                console.file.write(line.plain + "\n")  # byte for byte, tabs too
+            else:
+                console.print(line, soft_wrap=True)
