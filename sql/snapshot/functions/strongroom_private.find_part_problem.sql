@@ -65,13 +65,16 @@ begin
             return array['invalid_argument', 'type', 'is not a known part type'];
     end case;
 
-    if p_part -> 'schema_version' is distinct from '1'::jsonb then
+    if (p_part -> 'schema_version')::text is distinct from '1' then
         return array['invalid_argument', 'schema_version', 'must be 1'];
     end if;
     for v_index in 1 .. cardinality(v_names) loop
         v_name := v_names[v_index];
         v_value := p_part -> v_name;
-        if v_value is null or (v_value = 'null'::jsonb and v_kinds[v_index] <> 'json') then
+        -- A field that has a default may be left out, but has no null.
+        if v_value is null or (
+            v_value = 'null'::jsonb and v_kinds[v_index] not in ('json', 'boolean', 'decision')
+        ) then
             if v_index <= v_required then
                 return array['invalid_argument', v_name, 'is required'];
             end if;
@@ -137,6 +140,11 @@ begin
     if v_value <> 'null'::jsonb and (
         jsonb_typeof(v_value) <> 'object'
         or jsonb_path_exists(v_value, 'strict $.* ? (@.type() != "object")')
+        or exists (
+            select
+            from jsonb_object_keys(v_value) as k
+            where char_length(k) not between 1 and 255
+        )
     ) then
         return array[
             'invalid_argument', 'provider_metadata', 'must be an object with one object per'

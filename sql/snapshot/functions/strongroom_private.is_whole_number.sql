@@ -8,13 +8,13 @@ CREATE OR REPLACE FUNCTION strongroom_private.is_whole_number(p_value jsonb, p_l
 AS $function$
 begin
     return jsonb_typeof(p_value) = 'number'
-        and p_value::numeric = trunc(p_value::numeric)
+        and scale(p_value::numeric) = 0
         and p_value::numeric between p_least and 9007199254740991;
 end
 $function$;
 
 comment on function strongroom_private.is_whole_number(jsonb, integer) is
-    'Whether a JSON value is a whole number that every client can hold exactly.';
+    'Whether a JSON value is a whole number that every client can hold exactly, and is written as one: 7.0 is none.';
 
 grant execute on function strongroom_private.is_whole_number to service_role;
 grant execute on function strongroom_private.is_whole_number to strongroom_host;
