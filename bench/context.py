@@ -38,7 +38,7 @@ class Context:
     ) -> Rounds:
         """Interleave the contestants, and keep their times for the footnote."""
         if self.quick:
-            rounds = max(8, rounds // 4)
+            rounds = max(8, rounds // 6)
         result = await interleave(contestants, rounds=rounds, tick=self.begin(line, rounds))
         self.report.milliseconds[line] = result.median_ms()
         return result
