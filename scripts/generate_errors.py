@@ -95,7 +95,9 @@ BY_CODE: dict[str, type[StrongroomError]] = {{
 '''
 
 
-def tree(errors: list[dict[str, Any]], parent: str = "StrongroomError", depth: int = 0) -> list[str]:
+def tree(
+    errors: list[dict[str, Any]], parent: str = "StrongroomError", depth: int = 0
+) -> list[str]:
     lines = [f"    {parent}"] if depth == 0 else []
     for error in errors:
         if error["parent"] == parent:
@@ -121,9 +123,13 @@ def render(errors: list[dict[str, Any]]) -> str:
 
 def sql_registry() -> list[tuple[str, str, bool, str]]:
     """The rows of error_codes() as the migration writes them."""
-    body = MIGRATION.read_text().split("function strongroom_private.error_codes()")[1].split("$$")[1]
+    body = (
+        MIGRATION.read_text().split("function strongroom_private.error_codes()")[1].split("$$")[1]
+    )
     rows = re.findall(r"\('(SR\d{3})', '(\w+)', (true|false), '((?:[^']|'')*)'\)", body)
-    return [(code, name, retry == "true", text.replace("''", "'")) for code, name, retry, text in rows]
+    return [
+        (code, name, retry == "true", text.replace("''", "'")) for code, name, retry, text in rows
+    ]
 
 
 def main() -> int:
@@ -132,7 +138,9 @@ def main() -> int:
     if "--check" not in sys.argv:
         TARGET.write_text(text)
         return 0
-    stale = [] if TARGET.exists() and TARGET.read_text() == text else [str(TARGET.relative_to(ROOT))]
+    stale = (
+        [] if TARGET.exists() and TARGET.read_text() == text else [str(TARGET.relative_to(ROOT))]
+    )
     wanted = [(e["code"], e["name"], e["retryable"], e["meaning"]) for e in errors]
     if sql_registry() != wanted:
         stale.append(f"{MIGRATION.relative_to(ROOT)} (strongroom_private.error_codes)")

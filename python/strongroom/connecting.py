@@ -116,7 +116,7 @@ async def connect(
 
 @asynccontextmanager
 async def _pool(
-    url: str, pooler: Pooler | None, smallest: int, largest: int, timeout: float
+    url: str, pooler: Pooler | None, smallest: int, largest: int, seconds: float
 ) -> AsyncIterator[AsyncConnectionPool[Any]]:
     if not url.startswith(("postgresql://", "postgres://")) and "=" not in url:
         raise InvalidArgument(
@@ -128,10 +128,10 @@ async def _pool(
     if pooler == "transaction":
         options["prepare_threshold"] = None
     pool = AsyncConnectionPool[Any](
-        url, kwargs=options, min_size=smallest, max_size=largest, timeout=timeout, open=False
+        url, kwargs=options, min_size=smallest, max_size=largest, timeout=seconds, open=False
     )
     try:
-        await pool.open(wait=True, timeout=timeout)
+        await pool.open(wait=True, timeout=seconds)
     except PoolTimeout as error:
         await pool.close()
         raise translated(error) from error

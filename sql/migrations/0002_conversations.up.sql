@@ -763,7 +763,7 @@ begin
     end if;
     if p_changes ? 'archived' then
         perform strongroom_private.check_choice(
-            'changes.archived', p_changes ->> 'archived', '{true,false}'
+            'changes.archived', (p_changes -> 'archived')::text, '{true,false}'
         );
     end if;
     perform strongroom_private.update_living_conversation(
@@ -2338,7 +2338,7 @@ begin
     from strongroom.session_states as s
     where s.tenant_id = p_tenant_id
         and s.conversation_id = p_conversation_id;
-    if v_last_write_id = p_write_id and v_version = p_expected_version + 1 then
+    if v_last_write_id = p_write_id and v_version - 1 = p_expected_version then
         -- A repeat of the very same call, whose answer was lost, has happened already.
         return;
     end if;

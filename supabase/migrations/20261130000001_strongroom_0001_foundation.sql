@@ -469,7 +469,8 @@ end
 $$;
 comment on function strongroom_private.bound_tenant() is
     'The tenant of this statement: for a host the setting strongroom.tenant_id, which the functions'
-    ' bind for the transaction; for a user with a sub app_metadata.tenant_id of the JWT; else null.';
+    ' bind for the transaction; for a user with a sub app_metadata.tenant_id of the JWT; else'
+    ' null.';
 
 create function strongroom_private.current_principal()
 returns text
@@ -643,7 +644,8 @@ create table strongroom_private.grants (
 comment on table strongroom_private.grants is
     'The published grant matrix: which role may do what with which object. anon and PUBLIC have'
     ' none.';
-comment on column strongroom_private.grants.object_kind is 'schema, table (or view), sequence or function.';
+comment on column strongroom_private.grants.object_kind is
+    'schema, table (or view), sequence or function.';
 comment on column strongroom_private.grants.object_name is
     'The qualified name; functions have no overloads.';
 comment on column strongroom_private.grants.column_name is
@@ -1517,9 +1519,9 @@ declare
     v_table record;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows hang
-    -- on is locked first (the tenant, then its conversations, ...), so that nothing is added between
-    -- the count and the deletion.
+    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows
+    -- hang on is locked first (the tenant, then its conversations, ...), so that nothing is added
+    -- between the count and the deletion.
     perform
     from strongroom.tenants as t
     where t.tenant_id = p_tenant_id

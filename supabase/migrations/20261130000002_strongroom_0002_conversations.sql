@@ -765,7 +765,7 @@ begin
     end if;
     if p_changes ? 'archived' then
         perform strongroom_private.check_choice(
-            'changes.archived', p_changes ->> 'archived', '{true,false}'
+            'changes.archived', (p_changes -> 'archived')::text, '{true,false}'
         );
     end if;
     perform strongroom_private.update_living_conversation(
@@ -1208,12 +1208,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     return jsonb_typeof(p_value) = 'number'
-        and p_value::numeric = trunc(p_value::numeric)
+        and scale(p_value::numeric) = 0
         and p_value::numeric between p_least and 9007199254740991;
 end
 $$;
 comment on function strongroom_private.is_whole_number(jsonb, integer) is
-    'Whether a JSON value is a whole number that every client can hold exactly.';
+    'Whether a JSON value is a whole number that every client can hold exactly, and is written as'
+    ' one: 7.0 is none.';
 
 -- The rules of the 13 part types. Fields stand in order, the required ones first.
 create function strongroom_private.find_part_problem(p_part jsonb)
@@ -1281,13 +1282,16 @@ begin
             return array['invalid_argument', 'type', 'is not a known part type'];
     end case;
 
-    if p_part -> 'schema_version' is distinct from '1'::jsonb then
+    if (p_part -> 'schema_version')::text is distinct from '1' then
         return array['invalid_argument', 'schema_version', 'must be 1'];
     end if;
     for v_index in 1 .. cardinality(v_names) loop
         v_name := v_names[v_index];
         v_value := p_part -> v_name;
-        if v_value is null or (v_value = 'null'::jsonb and v_kinds[v_index] <> 'json') then
+        -- A field that has a default may be left out, but has no null.
+        if v_value is null or (
+            v_value = 'null'::jsonb and v_kinds[v_index] not in ('json', 'boolean', 'decision')
+        ) then
             if v_index <= v_required then
                 return array['invalid_argument', v_name, 'is required'];
             end if;
@@ -1353,6 +1357,11 @@ begin
     if v_value <> 'null'::jsonb and (
         jsonb_typeof(v_value) <> 'object'
         or jsonb_path_exists(v_value, 'strict $.* ? (@.type() != "object")')
+        or exists (
+            select
+            from jsonb_object_keys(v_value) as k
+            where char_length(k) not between 1 and 255
+        )
     ) then
         return array[
             'invalid_argument', 'provider_metadata', 'must be an object with one object per'
@@ -2331,7 +2340,7 @@ begin
     from strongroom.session_states as s
     where s.tenant_id = p_tenant_id
         and s.conversation_id = p_conversation_id;
-    if v_last_write_id = p_write_id and v_version = p_expected_version + 1 then
+    if v_last_write_id = p_write_id and v_version - 1 = p_expected_version then
         -- A repeat of the very same call, whose answer was lost, has happened already.
         return;
     end if;
@@ -2819,8 +2828,8 @@ begin
     -- A tool result is worth nothing to a model without its call. When a summary ends between the
     -- two, the verbatim part starts at the call instead, which may lead further back once more.
     while v_start > 1 loop
-        -- One pass over the verbatim part: the calls whose first result there comes before, or without,
-        -- a call there. An id may be used again, so places count and not only ids.
+        -- One pass over the verbatim part: the calls whose first result there comes before, or
+        -- without, a call there. An id may be used again, so places count and not only ids.
         select array_agg(t.tool_call_id)
         into v_unmatched
         from (

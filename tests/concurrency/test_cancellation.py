@@ -43,14 +43,14 @@ async def test_cancelled_writes_are_whole_or_absent_and_the_pool_stays_healthy(
     chance = random.Random(seed)
     async with strongroom.connect(database.host_url, pool_min=1, pool_max=2) as store:
         await store.tenants.create(tenant_id="acme", name="Acme")
-        await store.conversations.create(
-            tenant_id="acme", owner_id="ada", conversation_id="talk"
-        )
+        await store.conversations.create(tenant_id="acme", owner_id="ada", conversation_id="talk")
         sizes = {number: chance.choice([1, 2, 5]) for number in range(TASKS)}
         tasks: dict[int, asyncio.Task[object]] = {}
         for number in range(TASKS):
             running = (
-                one_unit(store, number) if number % 4 == 0 else one_append(store, number, sizes[number])
+                one_unit(store, number)
+                if number % 4 == 0
+                else one_append(store, number, sizes[number])
             )
             tasks[number] = asyncio.create_task(running)  # type: ignore[arg-type]
             if number % 3 == 0:
@@ -86,7 +86,11 @@ async def test_cancelled_writes_are_whole_or_absent_and_the_pool_stays_healthy(
 
         # The pool serves all its connections again, and a retry of everything completes it.
         for number in range(TASKS):
-            await (one_unit(store, number) if number % 4 == 0 else one_append(store, number, sizes[number]))
+            await (
+                one_unit(store, number)
+                if number % 4 == 0
+                else one_append(store, number, sizes[number])
+            )
         total = sum(2 if n % 4 == 0 else sizes[n] for n in range(TASKS))
         assert await store.messages.count(tenant_id="acme", conversation_id="talk") == total
         both = await asyncio.gather(

@@ -100,7 +100,9 @@ def test_every_acknowledged_message_survives_once_gapless_and_in_order(
         for kill in range(1, KILLS + 1):
             # In the middle of the work: so much has been acknowledged, and nobody has finished.
             enough = kill * WORKERS * BATCHES // (KILLS + 1)
-            eventually(lambda n=enough: len(lines(logs)) >= n, f"{enough} messages are acknowledged")
+            eventually(
+                lambda n=enough: len(lines(logs)) >= n, f"{enough} messages are acknowledged"
+            )
             assert any(worker.poll() is None for worker in workers)
             durable_server.kill_hard()
             durable_server.start()

@@ -57,9 +57,7 @@ async def test_a_reader_that_polls_by_position_misses_nothing(database: Database
         strongroom.connect(database.host_url, pool_max=1) as reader,
     ):
         await writers.tenants.create(tenant_id="acme", name="Acme")
-        await writers.conversations.create(
-            tenant_id="acme", owner_id="ada", conversation_id="talk"
-        )
+        await writers.conversations.create(tenant_id="acme", owner_id="ada", conversation_id="talk")
         writing = asyncio.gather(*(write(writers, number) for number in range(WRITERS)))
         seen, written = await asyncio.gather(read(reader, writing), writing)
     # Each position once, none skipped: had a lower position been committed after a higher one was
@@ -74,9 +72,7 @@ async def test_an_open_append_holds_back_later_positions_of_its_conversation_onl
     async with strongroom.connect(database.host_url, pool_max=4) as store:
         await store.tenants.create(tenant_id="acme", name="Acme")
         for name in ("talk", "other"):
-            await store.conversations.create(
-                tenant_id="acme", owner_id="ada", conversation_id=name
-            )
+            await store.conversations.create(tenant_id="acme", owner_id="ada", conversation_id=name)
 
         def message(name: str) -> NewMessage:
             return NewMessage(id=name, role="user", parts=[TextPart(text=name)])

@@ -129,6 +129,12 @@ DAMAGES = [
         _body("check_messages(p_messages jsonb) returns void language sql immutable", "as ''"),
     ),
     (
+        "no_argument_ends_in_a_raw_error",
+        _body(
+            "check_ids(p_field text, p_values text[]) returns void language sql immutable", "as ''"
+        ),
+    ),
+    (
         "session_state_is_one_versioned_object",
         _body(
             "merge_json(p_target jsonb, p_patch jsonb) returns jsonb language sql immutable",

@@ -155,7 +155,8 @@ def test_a_page_of_conversations_walks_indexes(
 ) -> None:
     scans = sequential_scans(million)
     plan = explain(
-        host, f"select * from strongroom.list_conversations('{TENANT}', 20, p_viewer_id => {viewer})"
+        host,
+        f"select * from strongroom.list_conversations('{TENANT}', 20, p_viewer_id => {viewer})",
     )
     assert plan["Actual Rows"] >= 1
     assert buffers(plan) <= 400

@@ -13,7 +13,7 @@ import pytest
 import strongroom
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted(ROOT.glob("*.md")) + [ROOT / "sql/README.md", ROOT / "examples/README.md"]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), ROOT / "sql/README.md", ROOT / "examples/README.md"]
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(strongroom.__path__, "strongroom.")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -44,12 +45,12 @@ TRICKY_TEXTS = [
 ]
 
 quick = settings(
-    max_examples=25,
+    max_examples=int(os.environ.get("STRONGROOM_EXAMPLES", "25")),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-"""For properties whose every example talks to the adapter."""
+"""For properties whose every example talks to the adapter. STRONGROOM_EXAMPLES asks for more of them."""
 
 _characters = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
 texts = st.one_of(st.sampled_from(TRICKY_TEXTS), st.text(_characters, max_size=40))

@@ -20,7 +20,7 @@ begin
     end if;
     if p_changes ? 'archived' then
         perform strongroom_private.check_choice(
-            'changes.archived', p_changes ->> 'archived', '{true,false}'
+            'changes.archived', (p_changes -> 'archived')::text, '{true,false}'
         );
     end if;
     perform strongroom_private.update_living_conversation(

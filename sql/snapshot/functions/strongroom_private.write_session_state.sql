@@ -25,7 +25,7 @@ begin
     from strongroom.session_states as s
     where s.tenant_id = p_tenant_id
         and s.conversation_id = p_conversation_id;
-    if v_last_write_id = p_write_id and v_version = p_expected_version + 1 then
+    if v_last_write_id = p_write_id and v_version - 1 = p_expected_version then
         -- A repeat of the very same call, whose answer was lost, has happened already.
         return;
     end if;
