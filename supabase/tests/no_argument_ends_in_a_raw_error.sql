@@ -1,0 +1,241 @@
+-- Whatever is given for an argument of a public function, the answer is rows or an error of the
+-- registry: no cast error, no violated constraint, no null where none belongs.
+begin;
+\ir support/stories.psql
+
+-- A sound call of every public function, argument by argument.
+create table stories.sound (parameter text, value text);
+insert into stories.sound (parameter, value)
+values
+    ('p_tenant_id', '''acme'''),
+    ('p_conversation_id', '''shared'''),
+    ('p_principal_id', '''ada'''),
+    ('p_owner_id', '''ada'''),
+    ('p_message_id', '''open-1'''),
+    ('p_name', '''Name'''),
+    ('p_role_ids', '''{a}'''),
+    ('p_participant_ids', '''{bob}'''),
+    ('p_visibility', '''private'''),
+    ('p_agent_id', '''helper'''),
+    ('p_agent_policy', '''latest'''),
+    ('p_expected_version', '1'),
+    ('p_changes', '''{}'''),
+    ('p_state', '''{}'''),
+    ('p_patch', '''{}'''),
+    ('p_text', '''text'''),
+    ('p_covers_to_position', '2'),
+    (
+        'p_messages',
+        '''[{"role": "user", "parts": [{"type": "text", "schema_version": 1, "text": "x"}]}]'''
+    );
+
+create table stories.odd (type regtype, value text);
+insert into stories.odd (type, value)
+select
+    t.type,
+    v.value
+from (
+    values
+        ('text'::regtype),
+        ('text[]'),
+        ('jsonb'),
+        ('integer'),
+        ('bigint'),
+        ('boolean')
+) as t (type)
+cross join (values ('null')) as v (value)
+union all
+select
+    'text',
+    v.value
+from (
+    values
+        (''''''),
+        (''' '''),
+        ('''no such thing'''),
+        ('repeat(''x'', 255)'),
+        ('repeat(''x'', 256)'),
+        ('repeat(''🦆'', 255)'),
+        ('repeat(''x'', 20000)'),
+        ('E''a\nb'''),
+        ('''%s %I %'''),
+        ('''{"a": 1}'''),
+        ('''1AAAA'''),
+        ('strongroom_private.encode_cursor(''x'', ''{1}'')')
+) as v (value)
+union all
+select
+    'text[]',
+    v.value
+from (
+    values
+        ('''{}'''),
+        ('''{null}'''),
+        ('''{""}'''),
+        ('''{{a,b},{c,d}}'''),
+        ('array_fill(''x''::text, ''{1001}'')'),
+        ('array[repeat(''x'', 256)]'),
+        ('''[5:6]={a,b}'''),
+        ('''{a,a}''')
+) as v (value)
+union all
+select
+    'jsonb',
+    format('%L', v.value)
+from (
+    values
+        ('null'),
+        ('7'),
+        ('1e300'),
+        ('"x"'),
+        ('true'),
+        ('[]'),
+        ('[null]'),
+        ('[7]'),
+        ('[[]]'),
+        ('[{}]'),
+        ('[{"role": null}]'),
+        ('[{"role": "user", "parts": null}]'),
+        ('{}'),
+        ('{"a": 1}'),
+        ('{"": null}'),
+        ('{"name": null, "metadata": null, "status": null}'),
+        ('{"name": 7}'),
+        ('{"name": {}}'),
+        ('{"status": "gone"}'),
+        ('{"status": ["active"]}'),
+        ('{"metadata": []}'),
+        ('{"title": 7}'),
+        ('{"title": ""}'),
+        ('{"title": ["x"]}'),
+        ('{"title": null, "external_ref": null, "archived": null}'),
+        ('{"external_ref": {}}'),
+        ('{"archived": "true"}'),
+        ('{"archived": 1}'),
+        ('{"archived": [true]}')
+) as v (value)
+union all
+select
+    t.type,
+    v.value
+from (
+    values ('integer'::regtype), ('bigint')
+) as t (type)
+cross join (
+    values ('0'), ('-1'), ('1'), ('2147483647'), ('-2147483648')
+) as v (value)
+union all
+select
+    'bigint',
+    v.value
+from (
+    values ('9223372036854775807'), ('-9223372036854775808')
+) as v (value)
+union all
+select
+    'boolean',
+    v.value
+from (
+    values ('true'), ('false')
+) as v (value);
+
+create table stories.calls as
+with parameters as (
+    select
+        p.oid,
+        format('strongroom.%s', p.proname) as function,
+        a.name,
+        a.type::regtype as type,
+        a.place,
+        p.pronargs - p.pronargdefaults >= a.place as is_required
+    from pg_proc as p
+    cross join lateral unnest(p.proargnames, p.proargtypes::oid[])
+        with ordinality as a (name, type, place)
+    where p.pronamespace = 'strongroom'::regnamespace
+        and a.place <= p.pronargs
+)
+select
+    t.function,
+    t.name as parameter,
+    o.value as odd_value,
+    format(
+        'select * from %s(%s)',
+        t.function,
+        string_agg(
+            format(
+                '%s => (%s)::%s',
+                a.name,
+                case when a.name = t.name then o.value else s.value end,
+                a.type
+            ),
+            ', '
+            order by a.place
+        )
+    ) as statement
+from parameters as t
+inner join stories.odd as o on o.type = t.type
+inner join parameters as a on a.oid = t.oid
+left join stories.sound as s on s.parameter = a.name
+where a.is_required
+    or a.name = t.name
+group by
+    t.function,
+    t.name,
+    o.value;
+create table stories.answers (call text, answer text);
+grant select on stories.calls to public;
+grant select, insert on stories.answers to public;
+
+create function stories.sqlstate_of(p_statement text)
+returns text
+language plpgsql
+as $$
+begin
+    execute p_statement;
+    -- Undo it, so that each call finds the same world.
+    raise sqlstate 'DONE1';
+exception
+    when others then
+        return case when sqlstate = 'DONE1' then 'rows' else sqlstate || ' ' || sqlerrm end;
+end
+$$;
+
+select plan((select count(*)::integer from stories.calls) + 4);
+select stories.found_a_world();
+
+select is(
+    (
+        select array_agg(distinct a.name)
+        from pg_proc as p
+        cross join lateral unnest(p.proargnames) with ordinality as a (name, place)
+        where p.pronamespace = 'strongroom'::regnamespace
+            and a.place <= p.pronargs - p.pronargdefaults
+            and a.name not in (select s.parameter from stories.sound as s)
+    ),
+    null,
+    'there is a sound value for every required argument'
+);
+select cmp_ok(
+    (select count(*) from stories.calls),
+    '>',
+    1000::bigint,
+    'and many odd ones'
+);
+
+select stories.become_host();
+insert into stories.answers (call, answer)
+select
+    format('%s: %s = %s', c.function, c.parameter, left(c.odd_value, 50)),
+    stories.sqlstate_of(c.statement)
+from stories.calls as c;
+select matches(a.answer, '^(rows|SR[0-9]{3} .+)$', a.call)
+from stories.answers as a;
+select cmp_ok(count(*), '>', 200::bigint, format('many are %s', k.kind))
+from (
+    values ('taken'), ('refused')
+) as k (kind)
+inner join stories.answers as a on (a.answer = 'rows') = (k.kind = 'taken')
+group by k.kind;
+
+select * from finish();
+rollback;
