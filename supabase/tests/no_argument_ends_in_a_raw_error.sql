@@ -154,6 +154,7 @@ with parameters as (
     where p.pronamespace = 'strongroom'::regnamespace
         and a.place <= p.pronargs
 )
+
 select
     t.function,
     t.name as parameter,
