@@ -1,0 +1,151 @@
+"""Connections: B67 (dead ones) and B69 (units of work in a small pool)."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+import strongroom
+from strongroom.client import Strongroom
+from strongroom.conformance.helpers import (
+    OWNER,
+    Where,
+    all_messages,
+    at,
+    new_talk,
+    new_tenant,
+    said,
+    say,
+)
+from strongroom.errors import NotFound, Unavailable
+from strongroom.transports.psycopg import Connection
+from tests.servers import Database, LocalServer, PgBouncer
+from tests.servers.databases import VARIANTS, grant_host, install
+
+KILL_ALL = """
+    select count(pg_terminate_backend(pid))
+    from pg_stat_activity
+    where datname = current_database()
+        and pid <> pg_backend_pid()
+        and backend_type = 'client backend'
+"""
+
+
+async def _kill_all(admin: Connection) -> int:
+    row = await (await admin.execute(KILL_ALL)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_killed_connections_are_replaced_without_the_caller_noticing_b67(
+    database: Database, admin: Connection
+) -> None:
+    async with strongroom.connect(database.host_url, pool_min=3, pool_max=3) as store:
+        talk = await new_talk(store)
+        for number in range(5):
+            assert await _kill_all(admin) >= 3
+            calls = await asyncio.gather(
+                store.messages.append(**at(talk), messages=[said(str(number), id=f"m{number}")]),
+                store.conversations.get(**at(talk)),
+                store.tenants.get(tenant_id=talk.tenant_id),
+                store.messages.list(**at(talk)),
+            )
+            assert [item.outcome for item in calls[0].items] == ["inserted"]
+        assert [row.id for row in await all_messages(store, talk)] == [f"m{n}" for n in range(5)]
+
+
+async def test_killed_behind_a_pooler_b67(
+    database: Database, admin: Connection, make_pgbouncer: Callable[..., PgBouncer]
+) -> None:
+    url = make_pgbouncer(database.server, pool_size=2).url(database)
+    async with strongroom.connect(url, pooler="transaction", pool_max=4) as store:
+        talk = await new_talk(store)
+        for number in range(3):
+            await _kill_all(admin)
+            done = await store.messages.append(
+                **at(talk), messages=[said(str(number), id=f"m{number}")]
+            )
+            assert done.items[0].position == number + 1
+
+
+async def test_a_restarted_server_is_found_again_b67(durable_server: LocalServer) -> None:
+    database = _install(durable_server)
+    async with strongroom.connect(database.host_url, pool_min=2, pool_max=2, timeout=3) as store:
+        talk = await new_talk(store)
+        await say(store, talk, "before")
+        await asyncio.to_thread(durable_server.stop)
+        # While it is down: a typed error within the time that the caller has set, never a hang.
+        async with asyncio.timeout(10):
+            with pytest.raises(Unavailable) as caught:
+                await store.messages.append(**at(talk), messages=[said("down", id="m")])
+        assert caught.value.retryable
+        await asyncio.to_thread(durable_server.start)
+        assert await _until_available(store, at(talk)) == "inserted"
+        assert len(await all_messages(store, talk)) == 2
+
+
+def _install(server: LocalServer) -> Database:
+    way = VARIANTS["superuser"]
+    database = way.describe(server, server.create_database())
+    way.prepare(server, database.name)
+    install(database)
+    grant_host(database)
+    return database
+
+
+async def _until_available(store: Strongroom, where: Where) -> str:
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                done = await store.messages.append(**where, messages=[said("back", id="m")])
+            except Unavailable as error:
+                assert error.retryable
+                continue
+            return done.items[0].outcome
+
+
+async def test_a_unit_of_work_needs_one_connection_b69(database: Database) -> None:
+    async with strongroom.connect(database.host_url, pool_min=1, pool_max=1, timeout=5) as store:
+        tenant_id = await new_tenant(store)
+        with pytest.raises(NotFound):
+            async with store.unit_of_work(tenant_id=tenant_id) as uow:  # noqa: PT012
+                talk = await uow.conversations.create(tenant_id=tenant_id, owner_id=OWNER)
+                await say(uow, talk, "1")
+                async with uow.unit_of_work(tenant_id=tenant_id) as inner:
+                    await inner.session_state.put(**at(talk), state={}, expected_version=0)
+                await uow.summaries.append(**at(talk), text="s", covers_to_position=1)
+                await uow.messages.get(tenant_id=tenant_id, message_id="absent")
+        assert (await store.conversations.list(tenant_id=tenant_id)).items == ()
+
+
+async def test_as_many_units_as_connections_never_wait_for_each_other_b69(
+    every_database: Database,
+) -> None:
+    async with strongroom.connect(
+        every_database.host_url, pool_min=4, pool_max=4, timeout=10
+    ) as store:
+        tenant_id = await new_tenant(store)
+        all_inside = asyncio.Barrier(4)
+
+        async def work() -> str:
+            async with store.unit_of_work(tenant_id=tenant_id) as uow:
+                talk = await uow.conversations.create(tenant_id=tenant_id, owner_id=OWNER)
+                await all_inside.wait()  # from here on the pool is empty
+                await say(uow, talk, "1")
+                await uow.session_state.put(**at(talk), state={}, expected_version=0)
+                await uow.tenants.get(tenant_id=tenant_id)
+            return talk.id
+
+        made = await asyncio.gather(*(work() for _ in range(4)))
+        page = await store.conversations.list(tenant_id=tenant_id)
+        assert {talk.id for talk in page.items} == set(made)
+
+
+async def test_an_empty_pool_is_a_typed_error_b69(database: Database) -> None:
+    async with strongroom.connect(database.host_url, pool_min=1, pool_max=1, timeout=0.2) as store:
+        tenant_id = await new_tenant(store)
+        async with store.unit_of_work(tenant_id=tenant_id):
+            with pytest.raises(Unavailable) as caught:
+                await store.tenants.get(tenant_id=tenant_id)
+            assert caught.value.retryable
+        assert (await store.tenants.get(tenant_id=tenant_id)).version == 1
