@@ -65,6 +65,9 @@ def test_drift_is_named(database: Database) -> None:
     done = run_process("migrate", "plan", "--url", database.migrator_url)
     assert done.code == 1
     assert "missing: function strongroom.count_messages" in done.out
+    status = run_process("migrate", "status", "--url", database.migrator_url)
+    assert status.code == 0
+    assert "missing: function strongroom.count_messages" in status.out
 
 
 def test_rows_are_not_dropped_unless_one_says_so(database: Database) -> None:
@@ -118,11 +121,14 @@ def test_print_gives_the_files_byte_for_byte(cli_alone: Cli, direction: str) -> 
     assert {entry["direction"] for entry in listed} == {direction}
 
 
-def test_a_dba_can_run_what_is_printed(cli_alone: Cli, empty_database: Database) -> None:
+@pytest.mark.parametrize("pieces", [[[]], [[number] for number in range(1, NEWEST + 1)]])
+def test_a_dba_can_run_what_is_printed(
+    cli_alone: Cli, empty_database: Database, pieces: list[list[int]]
+) -> None:
     with empty_database.connect(user=empty_database.migrator) as connection:
-        for number in range(1, NEWEST + 1):
+        for piece in pieces:
             with connection.transaction():
-                connection.execute(cli_alone("migrate", "print", number).out.encode())
+                connection.execute(cli_alone("migrate", "print", *piece).out.encode())
     done = run_process("migrate", "plan", "--json", "--url", empty_database.migrator_url)
     assert done.json()["changes"] == []
 

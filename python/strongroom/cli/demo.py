@@ -19,8 +19,9 @@ from strongroom.cli import options
 from strongroom.cli.demo_story import Claim, Story
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.migrate import apply_showing
-from strongroom.cli.output import console, printable, progress_bar, write_json
+from strongroom.cli.output import console, line_width, printable, progress_bar, write_json
 from strongroom.cli.transcript import print_messages
+from strongroom.cli.wrapping import wrap
 from strongroom.connecting import connect
 from strongroom.embedded import EmbeddedServer
 from strongroom.importing import FileSummary
@@ -40,8 +41,12 @@ class Narrator:
 
     def say(self, text: str = "", style: str = "") -> None:
         """Print a line."""
-        if self._out is not None:
-            self._out.print(Text(printable(text), style=style))
+        if self._out is None:
+            return
+        indent = text[: len(text) - len(text.lstrip())]
+        width = line_width(self._out)
+        for line in wrap(Text(printable(text[len(indent) :])), width and width - len(indent)):
+            self._out.print(Text(indent).append(line.plain, style=style), soft_wrap=True)
 
     def title(self, text: str) -> None:
         """Begin a step."""
@@ -54,9 +59,8 @@ class Narrator:
         if self._out is None:
             return
         mark, style = ("✓", "green") if claim.holds else ("✗", "bold red")
-        self._out.print(Text(f"   {mark} ", style=style).append(claim.text, style="default"))
-        found = Text(f"     {printable(claim.found)}", style="dim" if claim.holds else "red")
-        self._out.print(found)
+        self._out.print(Text.assemble((f"   {mark} ", style), claim.text), soft_wrap=True)
+        self.say(f"     {claim.found}", style="dim" if claim.holds else "red")
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:

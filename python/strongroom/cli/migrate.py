@@ -16,6 +16,7 @@ from strongroom.cli.opening import open_owner, single_connection
 from strongroom.cli.output import Bar, console, moment, printable, progress_bar, table, write_json
 from strongroom.errors import InvalidArgument
 from strongroom.migrations import Migration, load_migrations
+from strongroom.models.health import SchemaChange
 from strongroom.postgres import owner_connection
 from strongroom.schema import SqlSchemaManager
 
@@ -89,14 +90,20 @@ async def status(
     timeout: options.Timeout = 30.0,  # noqa: ASYNC109 (an option)
     as_json: options.AsJson = False,
 ) -> Exit:
-    """List the migrations: which are applied, when and by whom, and which are pending."""
+    """List the migrations: which are applied, when and by whom; which are pending; what drifted."""
     async with open_owner(url, schema_url, timeout=timeout) as owner:
         rows = await read_status(owner.url, timeout)
-    _show_status(rows, as_json=as_json)
+        drifted: tuple[SchemaChange, ...] = ()
+        if all(row["state"] != "unknown" for row in rows):
+            changes = await SqlSchemaManager(owner_connection(owner.url)).plan()
+            drifted = tuple(change for change in changes if change.action == "drift")
+    _show_status(rows, as_json=as_json, drifted=drifted)
     return Exit.OK
 
 
-def _show_status(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+def _show_status(
+    rows: list[dict[str, Any]], *, as_json: bool, drifted: tuple[SchemaChange, ...] = ()
+) -> None:
     current = max((row["version"] for row in rows if row["state"] != "pending"), default=0)
     if as_json:
         write_json(
@@ -104,6 +111,7 @@ def _show_status(rows: list[dict[str, Any]], *, as_json: bool) -> None:
                 "current_version": current,
                 "target_version": load_migrations()[-1].version,
                 "migrations": rows,
+                "drift": [change.description for change in drifted],
             }
         )
         return
@@ -121,6 +129,9 @@ def _show_status(rows: list[dict[str, Any]], *, as_json: bool) -> None:
             Text(printable(row["applied_by"] or "-")),
         )
     console().print(listing)
+    for change in drifted:
+        line = Text.assemble(("drift   ", "red"), printable(change.description))
+        console().print(line, soft_wrap=True)
 
 
 @app.command()
@@ -152,8 +163,8 @@ async def plan(
     else:
         for change in changes:
             style = "red" if change.action == "drift" else "yellow"
-            line = Text(f"{change.action:<6}", style=style)
-            console().print(line.append(printable(change.description), style="default"))
+            line = Text.assemble((f"{change.action:<8}", style), printable(change.description))
+            console().print(line, soft_wrap=True)
     return Exit.FOUND if changes else Exit.OK
 
 

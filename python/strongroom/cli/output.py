@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,11 @@ def console() -> Console:
 def errors_console() -> Console:
     """Return the console of standard error, as it is now."""
     return Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+
+def line_width(shown_on: Console) -> int | None:
+    """Return how many cells a line may take; None where nobody has said."""
+    return shown_on.width if shown_on.is_terminal or "COLUMNS" in os.environ else None
 
 
 def printable(text: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.text import Text
 
-from strongroom.cli.output import moment, one_line, printable
+from strongroom.cli.output import line_width, moment, one_line, printable
 from strongroom.cli.wrapping import wrap
 from strongroom.models.base import JsonValue
 from strongroom.models.messages import Message
@@ -147,7 +146,7 @@ def _cut(text: str, *, full: bool) -> str:
 
 def print_messages(console: Console, messages: Iterable[Message], *, full: bool = False) -> None:
     """Print messages one below the other, as wide as the terminal, or unbroken without one."""
-    width = console.width if console.is_terminal or "COLUMNS" in os.environ else None
+    width = line_width(console)
     for message in messages:
         for line in message_lines(message, width, full=full):
             if width is None:
