@@ -22,7 +22,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from strongroom.errors import InvalidTransition, TenantMismatch, Unavailable
 from strongroom.models.base import Record
 from strongroom.models.conversations import Conversation
+from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.messages import Message
+from strongroom.models.runs import Checkpoint, Run, RunEvent
 from strongroom.models.session_state import SessionState
 from strongroom.models.summaries import ThreadSummary
 from strongroom.models.tenants import Membership, Tenant
@@ -57,6 +59,13 @@ class Tables:
     messages_by_id: dict[str, Message] = field(default_factory=dict)
     session_states: dict[str, SessionState] = field(default_factory=dict)
     summaries: dict[str, tuple[ThreadSummary, ...]] = field(default_factory=dict)
+    runs: dict[str, Row[Run]] = field(default_factory=dict)
+    resumed_after: dict[str, int] = field(default_factory=dict)
+    run_events: dict[str, tuple[RunEvent, ...]] = field(default_factory=dict)
+    checkpoints: dict[str, tuple[Checkpoint, ...]] = field(default_factory=dict)
+    interactions: dict[str, Row[Interaction]] = field(default_factory=dict)
+    approval_claims: dict[str, str] = field(default_factory=dict)
+    approval_grants: dict[str, ApprovalGrant] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -69,6 +78,13 @@ class Tables:
             messages_by_id=dict(self.messages_by_id),
             session_states=dict(self.session_states),
             summaries=dict(self.summaries),
+            runs=dict(self.runs),
+            resumed_after=dict(self.resumed_after),
+            run_events=dict(self.run_events),
+            checkpoints=dict(self.checkpoints),
+            interactions=dict(self.interactions),
+            approval_claims=dict(self.approval_claims),
+            approval_grants=dict(self.approval_grants),
         )
 
 
@@ -81,6 +97,10 @@ class Session(Protocol):
 
     async def write(self, tenant_id: str, work: Callable[[Tables], T]) -> T:
         """Run a function that may change the tables; return a copy of what it returns."""
+        ...
+
+    def writable_tenants(self) -> list[str]:
+        """Return the tenants that can be written without waiting, for calls that serve all of them."""
         ...
 
 
@@ -107,6 +127,9 @@ class _Lock:
             ) from error
         self._holder = task
 
+    def is_held(self) -> bool:
+        return self._lock.locked()
+
     def release(self) -> None:
         self._holder = None
         self._lock.release()
@@ -132,6 +155,10 @@ class Database:
     def lock(self, tenant_id: str) -> _Lock:
         """Return the lock of the tenant's writers."""
         return self._locks[tenant_id]
+
+    def writable_tenants(self) -> list[str]:
+        """Return the tenants that no unit of work is writing to, in order."""
+        return sorted(t for t in self._committed if not self._locks[t].is_held())
 
     async def read(self, tenant_id: str, work: Callable[[Tables], T]) -> T:
         """Read what is committed, also while a unit of work is open."""
@@ -174,6 +201,11 @@ class Unit:
         self._holds_lock = False
         self._failed = False
         self._ended = False
+
+    def writable_tenants(self) -> list[str]:
+        """Refuse: a unit of work serves one tenant, so calls inside name it."""
+        self._check("")
+        return []
 
     async def read(self, tenant_id: str, work: Callable[[Tables], T]) -> T:
         """Read what the unit has written, on top of what is committed."""

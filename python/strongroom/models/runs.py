@@ -113,7 +113,12 @@ class NewRunEvent(Record):
 
 
 class RunEvent(Record):
-    """What a run streamed or did. Sequences have no gaps, and commit order is their order."""
+    """What a run streamed or did. Sequences have no gaps, and commit order is their order.
+
+    Attributes:
+        resumes_after: the event after which the claim that wrote this one went on. What earlier claims
+            streamed after that event has been streamed anew.
+    """
 
     tenant_id: Id
     run_id: Id
@@ -122,6 +127,7 @@ class RunEvent(Record):
     kind: Id
     data: JsonObject
     claim_token: int
+    resumes_after: int
     created_at: Timestamp
 
 

@@ -151,9 +151,21 @@ class InteractionStore(Protocol):
         ...
 
     async def claim_approval(
-        self, *, tenant_id: Id, interaction_id: Id, claim_token: ClaimToken
+        self,
+        *,
+        tenant_id: Id,
+        interaction_id: Id,
+        claim_token: ClaimToken,
+        claim_id: Id | None = None,
     ) -> ResolvedInteraction:
         """Take an approved call, once, to run its stored input.
+
+        Args:
+            tenant_id: the tenant.
+            interaction_id: the approval.
+            claim_token: the run's claim.
+            claim_id: a repeat with the same id says ``claimed`` again; the binding makes a UUIDv7 when it
+                is None. Give one of your own where the tool itself runs at most once per id.
 
         Returns:
             outcome ``claimed``; ``already_claimed`` or ``not_approved``: do not run it.
@@ -162,8 +174,11 @@ class InteractionStore(Protocol):
         """
         ...
 
-    async def expire_due(self, *, tenant_id: Id, limit: Limit = 100) -> int:
-        """Expire what is overdue; return how many. SQL: ``strongroom.expire_interactions``."""
+    async def expire_due(self, *, tenant_id: Id | None = None, limit: Limit = 100) -> int:
+        """Expire what is overdue, of one tenant or of all; return how many.
+
+        SQL: ``strongroom.expire_interactions``
+        """
         ...
 
     async def grant(

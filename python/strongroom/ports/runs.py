@@ -119,6 +119,9 @@ class RunStore(Protocol):
     ) -> tuple[Run, ...]:
         """Claim up to ``limit`` ready runs, of all tenants in turn; running ones with an ended lease too.
 
+        Of the latter, one without an attempt left ends as failed instead, and one that was to be
+        cancelled as cancelled.
+
         The one method that a tenant need not be named for: a worker serves all of them.
 
         Args:
@@ -175,6 +178,9 @@ class RunStore(Protocol):
     ) -> Run:
         """Pause the run until its interactions are resolved; it carries no message.
 
+        It is queued at once when they are resolved already, and cancelled when somebody had asked for
+        that. A repeat changes nothing.
+
         Raises:
             InvalidTransition: SR030, the run has asked nothing.
 
@@ -191,7 +197,9 @@ class RunStore(Protocol):
         delay_seconds: DelaySeconds,
         error: JsonObject,
     ) -> Run:
-        """Give the run back, to be claimed again after a delay.
+        """Give the run back, to be claimed again after a delay; cancelled when somebody asked for that.
+
+        A repeat changes nothing.
 
         Raises:
             InvalidTransition: SR030, it has no attempts left.
@@ -243,14 +251,14 @@ class RunStore(Protocol):
         ...
 
     async def request_cancel(self, *, tenant_id: Id, run_id: Id) -> Run:
-        """Cancel at once when nobody works on it, else ask its worker.
+        """Cancel at once when no worker holds it, else ask its worker.
 
         SQL: ``strongroom.request_run_cancel``
         """
         ...
 
     async def reap_expired(self, *, tenant_id: Id, limit: Limit = 100) -> int:
-        """End as failed what lost its last worker; return how many.
+        """End what lost its last worker; return how many. ``claim_next`` does so on its way, too.
 
         SQL: ``strongroom.reap_expired_runs``
         """
@@ -287,6 +295,7 @@ class CheckpointStore(Protocol):
             checkpoint_id: the binding makes a UUIDv7 when it is None.
 
         Raises:
+            AlreadyExists: SR011, the id was used for another checkpoint of the run.
             VersionConflict: SR012, there is a newer checkpoint.
 
         SQL: ``strongroom.save_checkpoint``

@@ -180,7 +180,12 @@ class SqlInteractionStore(SqlStore):
 
     @port_method
     async def claim_approval(
-        self, *, tenant_id: Id, interaction_id: Id, claim_token: ClaimToken
+        self,
+        *,
+        tenant_id: Id,
+        interaction_id: Id,
+        claim_token: ClaimToken,
+        claim_id: Id | None = None,
     ) -> ResolvedInteraction:
         """See the port."""
         return await self._one(
@@ -189,10 +194,11 @@ class SqlInteractionStore(SqlStore):
             tenant_id=tenant_id,
             interaction_id=interaction_id,
             claim_token=claim_token,
+            claim_id=claim_id or new_id(),
         )
 
     @port_method
-    async def expire_due(self, *, tenant_id: Id, limit: Limit = 100) -> int:
+    async def expire_due(self, *, tenant_id: Id | None = None, limit: Limit = 100) -> int:
         """See the port."""
         row = await self._one(_Expired, "expire_interactions", tenant_id=tenant_id, limit=limit)
         return row.expired

@@ -1,0 +1,74 @@
+"""Standing approvals: what the calls of InteractionStore do about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strongroom.errors import AlreadyExists
+from strongroom.in_memory.base import check_writable, readable_conversation
+from strongroom.in_memory.database import Tables
+from strongroom.in_memory.run_steps import moment
+from strongroom.models.interactions import ApprovalGrant
+
+
+def grant_approval(tables: Tables, *, conversation_id: str | None, **given: Any) -> ApprovalGrant:
+    """Allow a tool without asking, in one conversation or always; a repeat changes nothing."""
+    check_writable(tables)
+    if conversation_id is not None:
+        readable_conversation(tables, conversation_id)
+    grant = store_grant(tables, conversation_id=conversation_id, interaction_id=None, **given)
+    same = ("principal_id", "tool_name")
+    if grant.conversation_id != conversation_id or any(
+        getattr(grant, name) != given[name] for name in same
+    ):
+        raise AlreadyExists(
+            "a grant with this id has other content",
+            detail={"path": "grant_id", "record": "grant"},
+            hint="Use a new id for a new grant.",
+        )
+    return grant
+
+
+def store_grant(
+    tables: Tables, *, grant_id: str, conversation_id: str | None, **given: Any
+) -> ApprovalGrant:
+    """Return the grant with this id, made from the arguments when there is none."""
+    if grant_id not in tables.approval_grants:
+        tables.approval_grants[grant_id] = ApprovalGrant(
+            tenant_id=tables.tenant_id,
+            id=grant_id,
+            scope="always" if conversation_id is None else "conversation",
+            conversation_id=conversation_id,
+            revoked_at=None,
+            created_at=tables.now,
+            **given,
+        )
+    return tables.approval_grants[grant_id]
+
+
+def find_active_grant(
+    tables: Tables, *, principal_id: str, tool_name: str, conversation_id: str
+) -> ApprovalGrant | None:
+    """Return a grant that holds now, one for always first."""
+    now = moment()
+    active = [
+        grant
+        for grant in tables.approval_grants.values()
+        if grant.principal_id == principal_id
+        and grant.tool_name == tool_name
+        and grant.revoked_at is None
+        and (grant.expires_at is None or grant.expires_at > now)
+        and (grant.scope == "always" or grant.conversation_id == conversation_id)
+    ]
+    active.sort(key=lambda grant: (grant.scope, grant.created_at, grant.id))
+    return active[0] if active else None
+
+
+def revoke_grant(tables: Tables, *, grant_id: str) -> bool:
+    """End a grant; say whether it was active."""
+    check_writable(tables)
+    grant = tables.approval_grants.get(grant_id)
+    if grant is None or grant.revoked_at is not None:
+        return False
+    tables.approval_grants[grant_id] = grant.replace(revoked_at=tables.now)
+    return True
