@@ -1,0 +1,112 @@
+"""DistributedLockStore on SQL."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from strongroom.ids import new_id
+from strongroom.models.base import Id, Record
+from strongroom.models.locks import Lock
+from strongroom.models.pages import Limit
+from strongroom.models.runs import ClaimToken
+from strongroom.ports.arguments import port_method
+from strongroom.ports.locks import TtlSeconds, WaitSeconds
+from strongroom.stores.base import SqlStore
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
+"""Seconds between two tries of a caller that waits: growing, and drawn anew each time."""
+
+
+class _Released(Record):
+    released: bool
+
+
+class _Pruned(Record):
+    pruned: int
+
+
+class SqlDistributedLockStore(SqlStore):
+    """See :class:`strongroom.ports.DistributedLockStore`."""
+
+    @port_method
+    async def acquire(
+        self,
+        *,
+        tenant_id: Id,
+        name: Id,
+        owner_id: Id,
+        ttl_seconds: TtlSeconds = 30.0,
+        wait_seconds: WaitSeconds = 0.0,
+    ) -> Lock | None:
+        """See the port."""
+        # One id for all tries: a try whose answer was lost is known when it is repeated.
+        acquisition_id = new_id()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_seconds
+        longest = SHORTEST_PAUSE
+        while True:
+            lock = await self._find(
+                Lock,
+                "acquire_lock",
+                tenant_id=tenant_id,
+                name=name,
+                owner_id=owner_id,
+                ttl_seconds=ttl_seconds,
+                acquisition_id=acquisition_id,
+            )
+            remaining = deadline - loop.time()
+            if lock is not None or remaining <= 0:
+                return lock
+            pause = random.uniform(SHORTEST_PAUSE / 2, longest)  # noqa: S311
+            await asyncio.sleep(min(pause, remaining))
+            longest = min(2 * longest, LONGEST_PAUSE)
+
+    @port_method
+    async def renew(
+        self,
+        *,
+        tenant_id: Id,
+        name: Id,
+        owner_id: Id,
+        token: ClaimToken,
+        ttl_seconds: TtlSeconds = 30.0,
+    ) -> Lock:
+        """See the port."""
+        return await self._one(
+            Lock,
+            "renew_lock",
+            tenant_id=tenant_id,
+            name=name,
+            owner_id=owner_id,
+            token=token,
+            ttl_seconds=ttl_seconds,
+        )
+
+    @port_method
+    async def release(self, *, tenant_id: Id, name: Id, owner_id: Id, token: ClaimToken) -> bool:
+        """See the port."""
+        row = await self._one(
+            _Released,
+            "release_lock",
+            tenant_id=tenant_id,
+            name=name,
+            owner_id=owner_id,
+            token=token,
+        )
+        return row.released
+
+    @port_method
+    async def check(self, *, tenant_id: Id, name: Id, token: ClaimToken) -> Lock:
+        """See the port."""
+        return await self._one(Lock, "check_lock", tenant_id=tenant_id, name=name, token=token)
+
+    @port_method
+    async def find(self, *, tenant_id: Id, name: Id) -> Lock | None:
+        """See the port."""
+        return await self._find(Lock, "find_lock", tenant_id=tenant_id, name=name)
+
+    @port_method
+    async def prune(self, *, tenant_id: Id, limit: Limit = 500) -> int:
+        """See the port."""
+        return (await self._one(_Pruned, "prune_locks", tenant_id=tenant_id, limit=limit)).pruned
