@@ -14,7 +14,7 @@ import strongroom
 from strongroom.client import Strongroom
 from strongroom.conformance.adapter import Adapter
 from strongroom.postgres import owner_connection, sql_store
-from strongroom.transports.base import Arguments, Transport
+from strongroom.transports.base import Arguments, Transport, storable
 from strongroom.transports.psycopg import PoolTransport
 from tests.servers import Database, PgBouncer
 
@@ -122,6 +122,7 @@ class AsSignedInViewer:
         return self.host.text_policy
 
     async def call(self, function: str, arguments: Arguments) -> str:
+        arguments = storable(arguments, self.host.text_policy)
         principal_id = arguments.get("viewer_id")
         if principal_id is None:
             return await self.host.call(function, arguments)
@@ -154,7 +155,7 @@ async def open_adapter(
             ``callers_connection`` (autocommit off), or ``signed_in`` (see AsSignedInViewer).
         bouncer: for ``pooler``.
     """
-    as_owner = {"schema_url": database.migrator_url}
+    as_owner: dict[str, Any] = {"schema_url": database.migrator_url}
     options: dict[str, Any] = {"pool_max": 4, "timeout": 20.0, **as_owner}
 
     @asynccontextmanager
@@ -204,5 +205,5 @@ async def open_adapter(
                 else None
             ),
             visible_tenants=LookAt(database),
-            parallel_calls=way != "callers_connection",
+            parallel_units=way != "callers_connection",
         )

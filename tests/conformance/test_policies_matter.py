@@ -122,5 +122,5 @@ def test_every_table_is_tried_alone(make_database: Callable[..., Database]) -> N
         names = {
             row[0].removeprefix("strongroom.") for row in connection.execute(TABLES).fetchall()
         }
-    mark = test_isolation_fails_when_one_table_is_left_open.pytestmark[0]  # type: ignore[attr-defined]
+    mark = test_isolation_fails_when_one_table_is_left_open.pytestmark[0]
     assert names - {"schema_history"} == set(mark.args[1])

@@ -25,11 +25,10 @@ MATRIX = {
     "host": Way(None),
     "signed-in": Way(None, connect="signed_in"),
     "pgbouncer": Way(None, connect="pooler"),
-    "callers-pool": Way(None, connect="callers_pool"),
-    "callers-connection": Way(None, connect="callers_connection"),
-    "plain-owner": Way(None, variant="owner"),
-    "plain-owner-is-host": Way(None, variant="owner_bare"),
-    "supabase": Way(None, variant="supabase"),
+    "plain-owner-callers-pool": Way(None, variant="owner", connect="callers_pool"),
+    "plain-owner-is-host-callers-connection": Way(
+        None, variant="owner_bare", connect="callers_connection"
+    ),
     "pg17": Way("pg17"),
     "pg16": Way("pg16"),
     "pg15": Way("pg15"),

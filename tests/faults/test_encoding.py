@@ -147,7 +147,7 @@ async def test_every_number_that_browsers_get_is_documented_as_safe_b55(admin: C
             "version",
         }, f"{name} is a bigint that counts something else"
         assert comment, name
-    comments = dict((name, comment) for name, _, comment in rows)
+    comments = {name: comment for name, _, comment in rows}
     assert "JavaScript" in comments["messages.position"]
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
-from typing import LiteralString, cast
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -259,7 +259,7 @@ async def test_a_child_cannot_have_anothers_parent_b35(
                 await connection.execute(
                     "select set_config('strongroom.tenant_id', %s, true)", [mine]
                 )
-                insert = cast("LiteralString", f"insert into {table} {CHILDREN[table]}")
+                insert: LiteralString = f"insert into {table} {CHILDREN[table]}"
                 with pytest.raises(errors.ForeignKeyViolation) as caught:
                     await connection.execute(insert, [mine, parent])
                 told = str(caught.value).replace(parent, "<the parent>")

@@ -43,7 +43,7 @@ class Adapter:
         open_replacing: opens a store on the same data with ``text_policy="replace"``.
         as_user: ``as_user(tenant_id, principal_id)`` opens a store that acts as that signed-in user.
         visible_tenants: a raw look at the tables; needed with ``row_level_security``.
-        parallel_calls: whether several tasks may call the store at once.
+        parallel_units: whether several tasks may have units of work at once.
     """
 
     store: Strongroom
@@ -51,7 +51,7 @@ class Adapter:
     open_replacing: Callable[[], Opened] | None = None
     as_user: Callable[[str, str], Opened] | None = None
     visible_tenants: LookAtTables | None = None
-    parallel_calls: bool = True
+    parallel_units: bool = True
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -63,10 +63,11 @@ class Adapter:
         if capability not in self.capabilities:
             pytest.skip(f"this adapter does not advertise the capability {capability!r}")
 
-    def needs_parallel_calls(self) -> None:
-        """Skip the test when only one call at a time may be made on the store."""
-        if not self.parallel_calls:
-            pytest.skip("this adapter's store takes one call at a time (parallel_calls=False)")
+    def needs_parallel_units(self) -> None:
+        """Skip the test when one unit of work at a time may be open on the store."""
+        self.needs("transactions")
+        if not self.parallel_units:
+            pytest.skip("this adapter's store has one unit of work at a time")
 
     def second(self) -> Opened:
         """Open another store on the same data, or skip the test."""

@@ -307,7 +307,6 @@ async def test_filters_of_the_list(adapter: Adapter) -> None:
 
 
 async def test_creating_at_once_makes_one(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     tenant_id = await new_tenant(adapter.store)
     made = await asyncio.gather(
         *(
@@ -321,7 +320,6 @@ async def test_creating_at_once_makes_one(adapter: Adapter) -> None:
 
 
 async def test_of_updates_at_once_one_wins_b13(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     talk = await new_talk(adapter.store)
     results = await asyncio.gather(
         *(
@@ -337,7 +335,6 @@ async def test_of_updates_at_once_one_wins_b13(adapter: Adapter) -> None:
 
 
 async def test_a_late_write_to_a_deleted_conversation_leaves_nothing(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     for _ in range(5):
         talk = await new_talk(adapter.store)
         results = await asyncio.gather(

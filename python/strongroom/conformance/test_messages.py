@@ -304,7 +304,6 @@ async def test_more_messages_than_an_api_answers_with_b43(adapter: Adapter) -> N
 
 
 async def test_many_writers_of_one_conversation_leave_no_gap_b03(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     store, talk = adapter.store, await new_talk(adapter.store)
 
     async def write(writer: int) -> None:
@@ -326,7 +325,6 @@ async def test_many_writers_of_one_conversation_leave_no_gap_b03(adapter: Adapte
 
 
 async def test_the_same_batch_from_many_at_once_is_stored_once_b09(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     store, talk = adapter.store, await new_talk(adapter.store)
     batch = [said(str(number), id=f"m{number}") for number in range(10)]
     results = await asyncio.gather(
@@ -338,7 +336,6 @@ async def test_the_same_batch_from_many_at_once_is_stored_once_b09(adapter: Adap
 
 
 async def test_batches_in_opposite_order_never_deadlock_b17(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     store = adapter.store
     tenant_id = await new_tenant(store)
     for _ in range(3):

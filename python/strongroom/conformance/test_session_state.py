@@ -97,7 +97,6 @@ async def test_a_stale_write_changes_nothing_and_a_reload_mends_it_b13(adapter: 
 
 
 async def test_of_writes_at_once_one_wins_b13(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     port, talk = adapter.store.session_state, await new_talk(adapter.store)
     for version in (0, 1):
         results = await asyncio.gather(
@@ -116,7 +115,6 @@ async def test_of_writes_at_once_one_wins_b13(adapter: Adapter) -> None:
 
 
 async def test_all_writers_that_retry_get_through_b13(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     port, talk = adapter.store.session_state, await new_talk(adapter.store)
 
     async def add(key: str) -> None:

@@ -123,7 +123,6 @@ async def test_bad_summaries_are_refused(adapter: Adapter) -> None:
 
 
 async def test_summaries_at_once_get_contiguous_versions(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     port, talk = adapter.store.summaries, await new_talk(adapter.store)
     await say(adapter.store, talk, "1")
     made = await asyncio.gather(

@@ -219,7 +219,6 @@ async def test_pages_of_members_are_by_principal_id(adapter: Adapter, direction:
 
 
 async def test_two_updates_at_once_one_wins(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     tenants, tenant_id = adapter.store.tenants, await new_tenant(adapter.store)
     results = await asyncio.gather(
         *(
@@ -234,7 +233,6 @@ async def test_two_updates_at_once_one_wins(adapter: Adapter) -> None:
 
 
 async def test_creating_at_once_makes_one(adapter: Adapter) -> None:
-    adapter.needs_parallel_calls()
     tenant_id = fresh()
     made = await asyncio.gather(
         *(adapter.store.tenants.create(tenant_id=tenant_id, name="Acme") for _ in range(5))

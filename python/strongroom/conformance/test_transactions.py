@@ -170,8 +170,7 @@ async def test_bad_arguments_leave_the_unit_good(adapter: Adapter) -> None:
 
 
 async def test_many_units_at_once_share_few_connections_b69(adapter: Adapter) -> None:
-    adapter.needs("transactions")
-    adapter.needs_parallel_calls()
+    adapter.needs_parallel_units()
     store, tenant_id = adapter.store, await new_tenant(adapter.store)
 
     async def work(number: int) -> str:

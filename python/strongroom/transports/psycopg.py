@@ -148,22 +148,28 @@ class PoolTransport:
 
 
 class ConnectionTransport:
-    """Calls on a caller's connection: they join the caller's transaction, each in a savepoint."""
+    """Calls on a caller's connection: they join the caller's transaction, each in a savepoint.
+
+    Calls of several tasks take turns, since savepoints that overlap would end the wrong one's work.
+    Units of work are for one task at a time.
+    """
 
     def __init__(self, connection: Connection, *, text_policy: TextPolicy = "reject") -> None:
         """Use a connection that the caller opens and closes."""
         self._connection = connection
+        self._turn = asyncio.Lock()
         self.text_policy: TextPolicy = text_policy
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function. Nothing is retried: the transaction belongs to the caller."""
         ready = storable(arguments, self.text_policy)
         try:
-            idle = self._connection.info.transaction_status == TransactionStatus.IDLE
-            if self._connection.autocommit and idle:
-                return await _execute(self._connection, function, ready)
-            async with self._connection.transaction():
-                return await _execute(self._connection, function, ready)
+            async with self._turn:
+                idle = self._connection.info.transaction_status == TransactionStatus.IDLE
+                if self._connection.autocommit and idle:
+                    return await _execute(self._connection, function, ready)
+                async with self._connection.transaction():
+                    return await _execute(self._connection, function, ready)
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
 
