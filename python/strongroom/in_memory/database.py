@@ -23,7 +23,10 @@ from strongroom.errors import InvalidTransition, TenantMismatch, Unavailable
 from strongroom.models.base import Record
 from strongroom.models.conversations import Conversation
 from strongroom.models.interactions import ApprovalGrant, Interaction
+from strongroom.models.jobs import Job
+from strongroom.models.locks import Lock
 from strongroom.models.messages import Message
+from strongroom.models.realtime import Topic, TopicEvent
 from strongroom.models.runs import Checkpoint, Run, RunEvent
 from strongroom.models.session_state import SessionState
 from strongroom.models.summaries import ThreadSummary
@@ -66,6 +69,10 @@ class Tables:
     interactions: dict[str, Row[Interaction]] = field(default_factory=dict)
     approval_claims: dict[str, str] = field(default_factory=dict)
     approval_grants: dict[str, ApprovalGrant] = field(default_factory=dict)
+    jobs: dict[str, Row[Job]] = field(default_factory=dict)
+    locks: dict[str, tuple[int, Lock | None]] = field(default_factory=dict)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    topic_events: dict[str, tuple[TopicEvent, ...]] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -85,6 +92,10 @@ class Tables:
             interactions=dict(self.interactions),
             approval_claims=dict(self.approval_claims),
             approval_grants=dict(self.approval_grants),
+            jobs=dict(self.jobs),
+            locks=dict(self.locks),
+            topics=dict(self.topics),
+            topic_events=dict(self.topic_events),
         )
 
 

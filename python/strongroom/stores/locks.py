@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 
 from strongroom.ids import new_id
 from strongroom.models.base import Id, Record
@@ -16,6 +17,23 @@ from strongroom.stores.base import SqlStore
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
 """Seconds between two tries of a caller that waits: growing, and drawn anew each time."""
+
+
+async def taken_within(
+    wait_seconds: float, take: Callable[[], Awaitable[Lock | None]]
+) -> Lock | None:
+    """Try to take a lock, again and again for so many seconds."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + wait_seconds
+    longest = SHORTEST_PAUSE
+    while True:
+        lock = await take()
+        remaining = deadline - loop.time()
+        if lock is not None or remaining <= 0:
+            return lock
+        pause = random.uniform(SHORTEST_PAUSE / 2, longest)  # noqa: S311
+        await asyncio.sleep(min(pause, remaining))
+        longest = min(2 * longest, LONGEST_PAUSE)
 
 
 class _Released(Record):
@@ -42,11 +60,9 @@ class SqlDistributedLockStore(SqlStore):
         """See the port."""
         # One id for all tries: a try whose answer was lost is known when it is repeated.
         acquisition_id = new_id()
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_seconds
-        longest = SHORTEST_PAUSE
-        while True:
-            lock = await self._find(
+
+        def take() -> Awaitable[Lock | None]:
+            return self._find(
                 Lock,
                 "acquire_lock",
                 tenant_id=tenant_id,
@@ -55,12 +71,8 @@ class SqlDistributedLockStore(SqlStore):
                 ttl_seconds=ttl_seconds,
                 acquisition_id=acquisition_id,
             )
-            remaining = deadline - loop.time()
-            if lock is not None or remaining <= 0:
-                return lock
-            pause = random.uniform(SHORTEST_PAUSE / 2, longest)  # noqa: S311
-            await asyncio.sleep(min(pause, remaining))
-            longest = min(2 * longest, LONGEST_PAUSE)
+
+        return await taken_within(wait_seconds, take)
 
     @port_method
     async def renew(
