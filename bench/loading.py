@@ -54,21 +54,25 @@ def load(server: Server, database: str, rows: int, read_only: tuple[int, ...]) -
             " select 'tenant-' || n, 'Tenant ' || n, 'bench' from generate_series(0, %s - 1) as n",
             (TENANTS,),
         )
+        connection.execute(
+            "create temporary table sizes (id text, tenant_id text, messages integer)"
+        )
         with connection.cursor() as cursor:
             cursor.executemany(
-                "insert into strongroom.conversations"
-                " (id, tenant_id, last_position, owner_id, creation_digest)"
-                " values (%s, %s, %s, 'ada', 'bench')",
-                conversations,
+                "insert into sizes (id, tenant_id, messages) values (%s, %s, %s)", conversations
             )
+        connection.execute(
+            "insert into strongroom.conversations (id, tenant_id, owner_id, creation_digest)"
+            " select s.id, s.tenant_id, 'ada', 'bench' from sizes as s"
+        )
         # Mixed over the conversations, as messages arrive in life: the rows of a page lie apart.
         connection.execute(
             "insert into strongroom.messages (tenant_id, conversation_id, position, id, role, parts)"
-            " select c.tenant_id, c.id, p.position, gen_random_uuid()::text, 'user', %s"
+            " select s.tenant_id, s.id, p.position, gen_random_uuid()::text, 'user', %s"
             " from generate_series(1, %s) as p (position)"
-            " inner join strongroom.conversations as c on p.position <= c.last_position"
-            " where c.last_position > 0"
-            " order by (p.position - random()) / c.last_position",
+            " inner join sizes as s on p.position <= s.messages"
+            " where s.messages > 0"
+            " order by (p.position - random()) / s.messages",
             (parts, max([PER_CONVERSATION, *read_only])),
         )
         if not rows:

@@ -57,6 +57,7 @@ drop function strongroom_private.is_trusted;
 drop function strongroom_private.caller_kind;
 drop function strongroom_private.role_kind;
 drop function strongroom_private.check_keys;
+drop function strongroom_private.check_text;
 drop function strongroom_private.check_limit;
 drop function strongroom_private.check_object;
 drop function strongroom_private.check_choice;

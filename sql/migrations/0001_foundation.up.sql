@@ -19,6 +19,9 @@
 --             pooler can orphan it. Ordinary functions of this file lock single rows only.
 
 select set_config('strongroom.migrating', '1', true);
+-- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
+select set_config('default_transaction_read_only', 'on', false)
+where current_setting('strongroom.migrating', true) is distinct from '1';
 
 do $$
 begin
@@ -269,6 +272,26 @@ end
 $$;
 comment on function strongroom_private.check_object(text, jsonb, integer) is
     'A JSON object of bounded size, counted in bytes of its text form. Errors: SR001, SR004.';
+
+create function strongroom_private.check_text(p_field text, p_value jsonb)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if coalesce(jsonb_typeof(p_value), 'null') not in ('string', 'null') then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a text', p_field),
+            jsonb_build_object('path', p_field, 'actual', jsonb_typeof(p_value)),
+            'Give a text, or null.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_text(text, jsonb) is
+    'A field of an object must be a text or missing; a number is not taken for its digits. Errors: SR001.';
 
 create function strongroom_private.check_limit(p_limit integer)
 returns void
@@ -729,6 +752,10 @@ begin
             g.object_kind,
             g.object_name,
             g.role_name
+        order by
+            g.object_kind,
+            g.object_name,
+            g.role_name
     loop
         execute format(
             'grant %s on %s %s to %I',
@@ -1023,6 +1050,7 @@ begin
         -- undone with the transaction when the check refuses.
         execute format('alter table %s no force row level security', v_table);
         execute format('select exists (select from %s)', v_table) into v_filled;
+        execute format('alter table %s force row level security', v_table);
         if v_filled then
             perform strongroom_private.fail(
                 'schema_version',
@@ -1161,13 +1189,16 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_tenant_id text := strongroom_private.bound_tenant();
+    v_kind text := strongroom_private.caller_kind();
+    v_tenant_id text;
 begin
-    if v_tenant_id is null
-        or strongroom_private.caller_kind() = 'host'
-        or strongroom_private.is_active_tenant(v_tenant_id)
-    then
-        return v_tenant_id;
+    if v_kind = 'host' then
+        return nullif(current_setting('strongroom.tenant_id', true), '');
+    elsif v_kind = 'user' then
+        v_tenant_id := strongroom_private.bound_tenant();
+        if strongroom_private.is_active_tenant(v_tenant_id) then
+            return v_tenant_id;
+        end if;
     end if;
     return null;
 end
@@ -1464,6 +1495,8 @@ begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_expected_version(p_expected_version);
     perform strongroom_private.check_keys('changes', p_changes, '{name,metadata,status}');
+    perform strongroom_private.check_text('changes.name', p_changes -> 'name');
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     if p_changes ? 'name' then
         perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
     end if;
@@ -1772,6 +1805,7 @@ begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
     perform strongroom_private.check_ids('role_ids', p_role_ids);
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     perform strongroom_private.check_expected_version(p_expected_version);
 
     update strongroom.memberships as m
@@ -2023,6 +2057,7 @@ select strongroom_private.publish_grant(
         strongroom_private.check_ids,
         strongroom_private.check_choice,
         strongroom_private.check_object,
+        strongroom_private.check_text,
         strongroom_private.check_limit,
         strongroom_private.check_keys,
         strongroom_private.check_page,

@@ -52,8 +52,11 @@ drop function strongroom.find_conversation;
 drop function strongroom_private.check_agent_binding;
 drop function strongroom_private.require_readable_conversation;
 drop function strongroom_private.is_readable_conversation;
+drop function strongroom_private.find_last_position;
 drop function strongroom_private.lock_conversation;
 
+drop type strongroom.created_conversation;
+drop view strongroom.conversation_details;
 drop view strongroom.message_parts;
 drop table strongroom.thread_summaries;
 drop table strongroom.session_states;
@@ -66,8 +69,6 @@ drop function strongroom_private.find_parts_problem;
 drop function strongroom_private.find_part_problem;
 drop function strongroom_private.is_whole_number;
 
-drop type strongroom.created_conversation;
-drop view strongroom.conversation_details;
 drop policy readers_read on strongroom.conversation_participants;
 drop policy readers_read on strongroom.conversations;
 drop function strongroom_private.may_read_conversation;

@@ -17,6 +17,9 @@
 --             per call; policies check per row for users who read tables directly.
 
 select strongroom_private.begin_migration(2, 'conversations');
+-- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
+select set_config('default_transaction_read_only', 'on', false)
+where current_setting('strongroom.migrating', true) is distinct from '2';
 select strongroom_private.require_transaction(2);
 
 
@@ -35,8 +38,6 @@ create table strongroom.conversations (
     agent_policy text collate "C",
     agent_version integer,
     metadata jsonb not null default '{}',
-    last_position bigint not null default 0,
-    last_message_at timestamptz,
     forked_from_id text collate "C",
     forked_from_position bigint,
     version bigint not null default 1,
@@ -65,14 +66,10 @@ create table strongroom.conversations (
         check ((agent_policy is not distinct from 'pinned') = (agent_version is not null)),
     constraint agent_version_is_positive check (agent_version > 0),
     constraint metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
-    constraint last_position_is_not_negative check (last_position >= 0),
     constraint a_fork_knows_its_position
         check ((forked_from_id is null) = (forked_from_position is null)),
     constraint version_is_positive check (version > 0)
-)
--- An append changes last_position and last_message_at, which no index has: with room on the page
--- that is a heap-only update.
-with (fillfactor = 85);
+);
 comment on table strongroom.conversations is 'A thread of messages between principals and agents.';
 comment on column strongroom.conversations.tenant_id is 'The tenant.';
 comment on column strongroom.conversations.id is 'The conversation''s id, unique in the tenant.';
@@ -87,10 +84,6 @@ comment on column strongroom.conversations.agent_policy is 'pinned to agent_vers
 comment on column strongroom.conversations.agent_version is 'The pinned version.';
 comment on column strongroom.conversations.metadata is
     'The host''s own JSON object, at most 16 KiB.';
-comment on column strongroom.conversations.last_position is
-    'Position of the newest message; the number of messages.';
-comment on column strongroom.conversations.last_message_at is
-    'When the newest message was appended.';
 comment on column strongroom.conversations.forked_from_id is
     'The conversation it was forked from, which may be gone.';
 comment on column strongroom.conversations.forked_from_position is
@@ -272,927 +265,6 @@ create policy trusted_deletes on strongroom.conversation_participants
     );
 comment on policy trusted_deletes on strongroom.conversation_participants is
     'Hosts, through share_conversation.';
-
-create view strongroom.conversation_details
-with (security_invoker = true)
-as
-select
-    c.tenant_id,
-    c.id,
-    c.owner_id,
-    array(
-        select p.principal_id
-        from strongroom.conversation_participants as p
-        where p.tenant_id = c.tenant_id
-            and p.conversation_id = c.id
-        order by p.principal_id
-    ) as participant_ids,
-    c.title,
-    c.external_ref,
-    c.visibility,
-    c.agent_id,
-    c.agent_policy,
-    c.agent_version,
-    c.metadata,
-    c.last_position,
-    c.last_message_at,
-    c.forked_from_id,
-    c.forked_from_position,
-    c.version,
-    c.archived_at,
-    c.deleted_at,
-    c.created_at,
-    c.updated_at
-from strongroom.conversations as c;
-comment on view strongroom.conversation_details is
-    'A conversation as the functions return it: with its participants, without bookkeeping columns.'
-    ' Under the row security of the reader.';
-
-create type strongroom.created_conversation as (
-    tenant_id text,
-    id text,
-    owner_id text,
-    participant_ids text[],
-    title text,
-    external_ref text,
-    visibility text,
-    agent_id text,
-    agent_policy text,
-    agent_version integer,
-    metadata jsonb,
-    last_position bigint,
-    last_message_at timestamptz,
-    forked_from_id text,
-    forked_from_position bigint,
-    version bigint,
-    archived_at timestamptz,
-    deleted_at timestamptz,
-    created_at timestamptz,
-    updated_at timestamptz,
-    outcome text
-);
-comment on type strongroom.created_conversation is
-    'conversation_details, and whether the create inserted it or was a duplicate.';
-
-create function strongroom_private.lock_conversation(p_tenant_id text, p_conversation_id text)
-returns bigint
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_last_position bigint;
-begin
-    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take
-    -- this lock, so the writer either comes first, or finds the conversation gone.
-    select c.last_position
-    into v_last_position
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-        and c.deleted_at is null
-    for no key update;
-    if not found then
-        perform strongroom_private.fail(
-            'not_found',
-            'the conversation does not exist',
-            jsonb_build_object('path', 'conversation_id', 'record', 'conversation'),
-            'It may have been deleted, or this caller may not see it.'
-        );
-    end if;
-    return v_last_position;
-end
-$$;
-comment on function strongroom_private.lock_conversation(text, text) is
-    'Lock a living conversation until the end of the transaction; returns its last position. The'
-    ' first step of every write on it. Errors: SR010.';
-
-create function strongroom_private.is_readable_conversation(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_viewer_id text
-)
-returns boolean
-language plpgsql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    return exists (
-        select
-        from strongroom.conversations as c
-        where c.tenant_id = p_tenant_id
-            and c.id = p_conversation_id
-            and c.deleted_at is null
-            and (
-                p_viewer_id is null
-                or c.owner_id = p_viewer_id
-                or c.visibility = 'tenant'
-                or exists (
-                    select
-                    from strongroom.conversation_participants as p
-                    where p.tenant_id = c.tenant_id
-                        and p.conversation_id = c.id
-                        and p.principal_id = p_viewer_id
-                )
-            )
-    );
-end
-$$;
-comment on function strongroom_private.is_readable_conversation(text, text, text) is
-    'Whether this viewer may read a living conversation; without a viewer, whether it lives.';
-
-create function strongroom_private.require_readable_conversation(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_viewer_id text
-)
-returns void
-language plpgsql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    if not strongroom_private.is_readable_conversation(
-        p_tenant_id, p_conversation_id, p_viewer_id
-    ) then
-        perform strongroom_private.fail(
-            'not_found',
-            'the conversation does not exist',
-            jsonb_build_object('path', 'conversation_id', 'record', 'conversation'),
-            'It may have been deleted, or this caller may not see it.'
-        );
-    end if;
-end
-$$;
-comment on function strongroom_private.require_readable_conversation(text, text, text) is
-    'One check per call for whatever hangs on a conversation. An unreadable conversation and an'
-    ' absent one are the same. Errors: SR001, SR010.';
-
-create function strongroom_private.check_agent_binding(
-    p_agent_id text,
-    p_agent_policy text,
-    p_agent_version integer
-)
-returns void
-language plpgsql
-immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    if p_agent_id is null and p_agent_policy is null and p_agent_version is null then
-        return;
-    end if;
-    perform strongroom_private.check_id('agent_id', p_agent_id);
-    perform strongroom_private.check_choice('agent_policy', p_agent_policy, '{pinned,latest}');
-    if (p_agent_policy = 'pinned') <> (coalesce(p_agent_version, 0) > 0) then
-        perform strongroom_private.fail(
-            'invalid_argument',
-            'agent_version is needed when the policy is pinned, and only then; versions start at 1',
-            '{"path": "agent_version"}',
-            'Pin a version, or bind to latest without one.'
-        );
-    end if;
-end
-$$;
-comment on function strongroom_private.check_agent_binding(text, text, integer) is
-    'An agent is bound with a policy, and with a version exactly when it is pinned. Errors: SR001,'
-    ' SR004.';
-
-create function strongroom.find_conversation(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_viewer_id text default null,
-    p_deleted boolean default false
-)
-returns setof strongroom.conversation_details
-language plpgsql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
-begin
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    if not p_deleted and not strongroom_private.is_readable_conversation(
-        p_tenant_id, p_conversation_id, v_viewer_id
-    ) then
-        return;
-    end if;
-    return query
-    select d.*
-    from strongroom.conversation_details as d
-    where d.tenant_id = p_tenant_id
-        and d.id = p_conversation_id
-        and (d.deleted_at is not null) = p_deleted
-        and (not p_deleted or v_viewer_id is null or d.owner_id = v_viewer_id);
-end
-$$;
-comment on function strongroom.find_conversation(text, text, text, boolean) is
-    'The conversation, or no row when it does not exist or the viewer may not read it. With'
-    ' p_deleted, a soft-deleted one, for hosts and owners. Errors: SR001, SR020, SR021. Callers:'
-    ' hosts, users.';
-
-create function strongroom.create_conversation(
-    p_tenant_id text,
-    p_owner_id text,
-    p_conversation_id text default null,
-    p_title text default null,
-    p_external_ref text default null,
-    p_visibility text default 'private',
-    p_participant_ids text[] default '{}',
-    p_agent_id text default null,
-    p_agent_policy text default null,
-    p_agent_version integer default null,
-    p_metadata jsonb default '{}'
-)
-returns setof strongroom.created_conversation
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_id text := coalesce(p_conversation_id, gen_random_uuid()::text);
-    v_digest text;
-    v_outcome text := 'duplicate';
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    if not strongroom_private.is_trusted() then
-        return query
-        select c.*
-        from strongroom_private.create_conversation_as_user(
-            p_tenant_id, v_id, p_owner_id, p_title, p_external_ref, p_visibility, p_participant_ids,
-            p_agent_id, p_agent_policy, p_agent_version, p_metadata
-        ) as c;
-        return;
-    end if;
-    perform strongroom_private.check_id('conversation_id', v_id);
-    perform strongroom_private.check_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
-    perform strongroom_private.check_optional_id('external_ref', p_external_ref);
-    perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
-    perform strongroom_private.check_ids('participant_ids', p_participant_ids);
-    perform strongroom_private.check_agent_binding(p_agent_id, p_agent_policy, p_agent_version);
-    perform strongroom_private.check_object('metadata', p_metadata, 16384);
-    v_digest := strongroom_private.digest(jsonb_build_array(
-        p_owner_id, p_title, p_external_ref, p_visibility,
-        array(select distinct i from unnest(p_participant_ids) as i order by i),
-        p_agent_id, p_agent_policy, p_agent_version, p_metadata
-    ));
-
-    insert into strongroom.conversations (
-        tenant_id, id, owner_id, title, external_ref, visibility,
-        agent_id, agent_policy, agent_version, metadata, creation_digest
-    )
-    values (
-        p_tenant_id, v_id, p_owner_id, p_title, p_external_ref, p_visibility,
-        p_agent_id, p_agent_policy, p_agent_version, p_metadata, v_digest
-    )
-    on conflict do nothing;
-    if found then
-        v_outcome := 'inserted';
-        insert into strongroom.conversation_participants (tenant_id, conversation_id, principal_id)
-        select distinct
-            p_tenant_id,
-            v_id,
-            i
-        from unnest(p_participant_ids) as i;
-    end if;
-
-    return query
-    select
-        d.*,
-        v_outcome
-    from strongroom.conversation_details as d
-    inner join strongroom.conversations as c
-        on c.tenant_id = d.tenant_id
-        and c.id = d.id
-    where d.tenant_id = p_tenant_id
-        and d.id = v_id
-        and c.creation_digest = v_digest;
-    if not found then
-        perform strongroom_private.fail(
-            'already_exists',
-            case
-                when exists (
-                    select
-                    from strongroom.conversations as c
-                    where c.tenant_id = p_tenant_id
-                        and c.id = v_id
-                )
-                then 'a conversation with this id was created with other content'
-                else 'another conversation has this external_ref'
-            end,
-            jsonb_build_object('record', 'conversation', 'id', v_id),
-            'Read the existing one, or choose another id or external_ref.'
-        );
-    end if;
-end
-$$;
-comment on function strongroom.create_conversation(
-    text, text, text, text, text, text, text[], text, text, integer, jsonb
-) is
-    'Create a conversation. A repeat with the same id and arguments changes nothing and returns the'
-    ' stored row with outcome duplicate, also after later changes. A user creates their own.'
-    ' Errors: SR001, SR004, SR010, SR011, SR020, SR021. Callers: hosts, users.';
-
--- SECURITY DEFINER: a user has no right to insert; this function is their only way, and it lets
--- them create nothing but a conversation of their own in the tenant of their claims.
-create function strongroom_private.create_conversation_as_user(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_owner_id text,
-    p_title text,
-    p_external_ref text,
-    p_visibility text,
-    p_participant_ids text[],
-    p_agent_id text,
-    p_agent_policy text,
-    p_agent_version integer,
-    p_metadata jsonb
-)
-returns setof strongroom.created_conversation
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_principal_id text := strongroom_private.enter_tenant(p_tenant_id);
-begin
-    if p_owner_id is distinct from v_principal_id then
-        perform strongroom_private.fail(
-            'permission_denied',
-            'a user creates only conversations of their own',
-            '{"path": "owner_id"}',
-            'Give the signed-in user''s id as owner_id.'
-        );
-    end if;
-    return query
-    select c.*
-    from strongroom.create_conversation(
-        p_tenant_id => p_tenant_id,
-        p_owner_id => p_owner_id,
-        p_conversation_id => p_conversation_id,
-        p_title => p_title,
-        p_external_ref => p_external_ref,
-        p_visibility => p_visibility,
-        p_participant_ids => p_participant_ids,
-        p_agent_id => p_agent_id,
-        p_agent_policy => p_agent_policy,
-        p_agent_version => p_agent_version,
-        p_metadata => p_metadata
-    ) as c
-    -- An id that is taken by a conversation which this user may not read must not show it.
-    where c.owner_id = v_principal_id;
-end
-$$;
-comment on function strongroom_private.create_conversation_as_user(
-    text, text, text, text, text, text, text[], text, text, integer, jsonb
-) is
-    'The way of users into create_conversation. SECURITY DEFINER, see its comment in the migration.'
-    ' Errors: SR020.';
-
-create function strongroom_private.update_living_conversation(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_changes jsonb,
-    p_expected_version bigint,
-    p_write_id text
-)
-returns void
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_version bigint;
-    v_last_write_id text;
-begin
-    perform strongroom_private.check_expected_version(p_expected_version);
-    update strongroom.conversations as c
-    set title = case when p_changes ? 'title' then p_changes ->> 'title' else c.title end,
-        external_ref = case
-            when p_changes ? 'external_ref' then p_changes ->> 'external_ref' else c.external_ref
-        end,
-        metadata = case
-            when p_changes ? 'metadata' then p_changes -> 'metadata' else c.metadata
-        end,
-        archived_at = case
-            when not p_changes ? 'archived' then c.archived_at
-            when (p_changes -> 'archived')::boolean then coalesce(c.archived_at, now())
-        end,
-        visibility = case
-            when p_changes ? 'visibility' then p_changes ->> 'visibility' else c.visibility
-        end,
-        agent_id = case
-            when p_changes ? 'agent_id' then p_changes ->> 'agent_id' else c.agent_id
-        end,
-        agent_policy = case
-            when p_changes ? 'agent_policy' then p_changes ->> 'agent_policy' else c.agent_policy
-        end,
-        agent_version = case
-            when p_changes ? 'agent_version' then (p_changes ->> 'agent_version')::integer
-            else c.agent_version
-        end,
-        version = c.version + 1,
-        last_write_id = p_write_id,
-        updated_at = now()
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-        and c.version = p_expected_version
-        and c.deleted_at is null;
-    if found then
-        return;
-    end if;
-    select
-        c.version,
-        c.last_write_id
-    into
-        v_version,
-        v_last_write_id
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-        and c.deleted_at is null;
-    -- A repeat of the very same call, whose answer was lost, has happened already.
-    if v_last_write_id is distinct from p_write_id or p_write_id is null then
-        perform strongroom_private.fail_missed_write('conversation', p_expected_version, v_version);
-    end if;
-exception
-    when unique_violation then
-        perform strongroom_private.fail(
-            'already_exists',
-            'another conversation has this external_ref',
-            '{"path": "changes.external_ref", "record": "conversation"}',
-            'Choose another external_ref, or delete the other conversation.'
-        );
-end
-$$;
-comment on function strongroom_private.update_living_conversation(
-    text, text, jsonb, bigint, text
-) is
-    'The one versioned change of a conversation''s row; the public functions check what may change.'
-    ' Errors: SR001, SR010, SR011, SR012.';
-
-create function strongroom.update_conversation(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_changes jsonb,
-    p_expected_version bigint,
-    p_write_id text default null
-)
-returns setof strongroom.conversation_details
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    perform strongroom_private.check_keys(
-        'changes', p_changes, '{title,external_ref,metadata,archived}'
-    );
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
-    perform strongroom_private.check_optional_id(
-        'changes.external_ref', p_changes ->> 'external_ref'
-    );
-    if p_changes ? 'metadata' then
-        perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
-    end if;
-    if p_changes ? 'archived' then
-        perform strongroom_private.check_choice(
-            'changes.archived', (p_changes -> 'archived')::text, '{true,false}'
-        );
-    end if;
-    perform strongroom_private.update_living_conversation(
-        p_tenant_id, p_conversation_id, p_changes, p_expected_version, p_write_id
-    );
-    return query
-    select f.*
-    from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
-end
-$$;
-comment on function strongroom.update_conversation(text, text, jsonb, bigint, text) is
-    'Change title, external_ref, metadata or archived (true, false), given the version that was'
-    ' read; null clears title and external_ref, a missing key leaves a field alone. Errors: SR001,'
-    ' SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
-
-create function strongroom.bind_agent(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_expected_version bigint,
-    p_agent_id text default null,
-    p_agent_policy text default null,
-    p_agent_version integer default null,
-    p_write_id text default null
-)
-returns setof strongroom.conversation_details
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    perform strongroom_private.check_agent_binding(p_agent_id, p_agent_policy, p_agent_version);
-    perform strongroom_private.update_living_conversation(
-        p_tenant_id,
-        p_conversation_id,
-        jsonb_build_object(
-            'agent_id', p_agent_id,
-            'agent_policy', p_agent_policy,
-            'agent_version', p_agent_version
-        ),
-        p_expected_version,
-        p_write_id
-    );
-    return query
-    select f.*
-    from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
-end
-$$;
-comment on function strongroom.bind_agent(text, text, bigint, text, text, integer, text) is
-    'Bind an agent, pinned to a version or to its latest one, given the version that was read; all'
-    ' null unbinds. Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
-
-create function strongroom.share_conversation(
-    p_tenant_id text,
-    p_conversation_id text,
-    p_visibility text,
-    p_participant_ids text[],
-    p_expected_version bigint,
-    p_write_id text default null
-)
-returns setof strongroom.conversation_details
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
-    perform strongroom_private.check_ids('participant_ids', p_participant_ids);
-    -- The versioned update locks the row, so participants change under one writer at a time.
-    perform strongroom_private.update_living_conversation(
-        p_tenant_id,
-        p_conversation_id,
-        jsonb_build_object('visibility', p_visibility),
-        p_expected_version,
-        p_write_id
-    );
-    delete from strongroom.conversation_participants as p
-    where p.tenant_id = p_tenant_id
-        and p.conversation_id = p_conversation_id
-        and p.principal_id <> all (p_participant_ids);
-    insert into strongroom.conversation_participants (tenant_id, conversation_id, principal_id)
-    select distinct
-        p_tenant_id,
-        p_conversation_id,
-        i
-    from unnest(p_participant_ids) as i
-    on conflict on constraint conversation_participants_pkey do nothing;
-    return query
-    select f.*
-    from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
-end
-$$;
-comment on function strongroom.share_conversation(text, text, text, text[], bigint, text) is
-    'Set the visibility and the whole list of participants, given the version that was read.'
-    ' Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
-
-create function strongroom_private.require_own_conversation(
-    p_tenant_id text,
-    p_conversation_id text
-)
-returns void
-language plpgsql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    if not exists (
-        select
-        from strongroom.conversations as c
-        where c.tenant_id = p_tenant_id
-            and c.id = p_conversation_id
-            and c.owner_id = strongroom_private.current_principal()
-    ) then
-        perform strongroom_private.fail(
-            'not_found',
-            'the conversation does not exist',
-            jsonb_build_object('path', 'conversation_id', 'record', 'conversation'),
-            'A user may do this with conversations of their own.'
-        );
-    end if;
-end
-$$;
-comment on function strongroom_private.require_own_conversation(text, text) is
-    'The signed-in user must own the conversation. Errors: SR010.';
-
-create function strongroom.soft_delete_conversation(p_tenant_id text, p_conversation_id text)
-returns setof strongroom.conversation_details
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    if not strongroom_private.is_trusted() then
-        return query
-        select d.*
-        from strongroom_private.soft_delete_conversation_as_user(
-            p_tenant_id, p_conversation_id
-        ) as d;
-        return;
-    end if;
-    update strongroom.conversations as c
-    set deleted_at = now(),
-        updated_at = now(),
-        version = c.version + 1
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-        and c.deleted_at is null;
-    return query
-    select d.*
-    from strongroom.conversation_details as d
-    where d.tenant_id = p_tenant_id
-        and d.id = p_conversation_id;
-    if not found then
-        perform strongroom_private.fail_missed_write('conversation', null, null);
-    end if;
-end
-$$;
-comment on function strongroom.soft_delete_conversation(text, text) is
-    'Hide a conversation and all that hangs on it, restorably, and free its external_ref. A repeat'
-    ' changes nothing. Errors: SR001, SR010, SR020. Callers: hosts, users for their own.';
-
--- SECURITY DEFINER: a user has no right to update, and the policy for reading would hide the row
--- that their own UPDATE had just deleted. This lets an owner, and nobody else, delete a
--- conversation.
-create function strongroom_private.soft_delete_conversation_as_user(
-    p_tenant_id text,
-    p_conversation_id text
-)
-returns setof strongroom.conversation_details
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.enter_tenant(p_tenant_id);
-    perform strongroom_private.require_own_conversation(p_tenant_id, p_conversation_id);
-    return query
-    select d.*
-    from strongroom.soft_delete_conversation(p_tenant_id, p_conversation_id) as d;
-end
-$$;
-comment on function strongroom_private.soft_delete_conversation_as_user(text, text) is
-    'The way of users into soft_delete_conversation. SECURITY DEFINER, see its comment in the'
-    ' migration. Errors: SR010, SR020.';
-
-create function strongroom.restore_conversation(p_tenant_id text, p_conversation_id text)
-returns setof strongroom.conversation_details
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    update strongroom.conversations as c
-    set deleted_at = null,
-        updated_at = now(),
-        version = c.version + 1
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-        and c.deleted_at is not null;
-    return query
-    select d.*
-    from strongroom.conversation_details as d
-    where d.tenant_id = p_tenant_id
-        and d.id = p_conversation_id;
-    if not found then
-        perform strongroom_private.fail_missed_write('conversation', null, null);
-    end if;
-exception
-    when unique_violation then
-        perform strongroom_private.fail(
-            'already_exists',
-            'another conversation has taken the external_ref meanwhile',
-            '{"path": "external_ref", "record": "conversation"}',
-            'Change the other conversation''s external_ref, or delete it, and restore again.'
-        );
-end
-$$;
-comment on function strongroom.restore_conversation(text, text) is
-    'Bring a soft-deleted conversation back. A repeat changes nothing. Errors: SR001, SR010, SR011,'
-    ' SR020. Callers: hosts.';
-
-create function strongroom.purge_conversation(p_tenant_id text, p_conversation_id text)
-returns table (table_name text, row_count bigint)
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_table record;
-begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
-    perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    -- Locked first, so that nothing is added between the count and the deletion.
-    perform
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-    for update;
-    table_name := 'conversations';
-    select count(*)
-    into row_count
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id;
-    return next;
-    for v_table in
-        -- Whatever names a conversation hangs on one, directly or through a run.
-        select c.relname
-        from pg_class as c
-        inner join pg_attribute as a on a.attrelid = c.oid
-        where c.relnamespace = to_regnamespace('strongroom')
-            and c.relkind in ('r', 'p')
-            and a.attname = 'conversation_id'
-            and not a.attisdropped
-        order by c.relname
-    loop
-        table_name := v_table.relname;
-        execute format(
-            'select count(*) from strongroom.%I where tenant_id = $1 and conversation_id = $2',
-            v_table.relname
-        )
-        into row_count
-        using p_tenant_id, p_conversation_id;
-        return next;
-    end loop;
-    delete from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id;
-end
-$$;
-comment on function strongroom.purge_conversation(text, text) is
-    'Delete a conversation and all that hangs on it for good, in one transaction; returns how many'
-    ' rows each table lost. A repeat, and an id that does not exist, delete nothing. Errors: SR001,'
-    ' SR020. Callers: hosts.';
-
-create function strongroom.list_conversations(
-    p_tenant_id text,
-    p_limit integer default 50,
-    p_after text default null,
-    p_before text default null,
-    p_direction text default 'forward',
-    p_viewer_id text default null,
-    p_owner_id text default null,
-    p_external_ref text default null,
-    p_archived boolean default null,
-    p_deleted boolean default false
-)
-returns table (
-    tenant_id text,
-    id text,
-    owner_id text,
-    participant_ids text[],
-    title text,
-    external_ref text,
-    visibility text,
-    agent_id text,
-    agent_policy text,
-    agent_version integer,
-    metadata jsonb,
-    last_position bigint,
-    last_message_at timestamptz,
-    forked_from_id text,
-    forked_from_position bigint,
-    version bigint,
-    archived_at timestamptz,
-    deleted_at timestamptz,
-    created_at timestamptz,
-    updated_at timestamptz,
-    cursor text,
-    has_more boolean
-)
-language plpgsql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
--- @plpgsql_check_options: extra_warnings = off
-declare
-    v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
-    v_scope text;
-    v_keys text[];
-    v_descending boolean;
-    v_page text;
-begin
-    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
-    perform strongroom_private.check_optional_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('external_ref', p_external_ref);
-    v_scope := strongroom_private.cursor_scope(
-        'conversations',
-        jsonb_build_array(v_viewer_id, p_owner_id, p_external_ref, p_archived, p_deleted),
-        p_direction
-    );
-    v_keys := strongroom_private.decode_cursor(
-        case when p_before is null then 'after' else 'before' end,
-        coalesce(p_after, p_before),
-        v_scope
-    );
-    -- Forward is newest first.
-    v_descending := (p_direction = 'forward') <> (p_before is not null);
-
-    -- One branch for a host that sees all; for a viewer, one per reason to see a conversation, so
-    -- that each walks its own index and the cost follows the page, not the tenant.
-    v_page := format(
-        $query$
-            select c.id, c.created_at
-            from strongroom.conversations as c
-            %%1$s
-            where c.tenant_id = $1
-                and (c.deleted_at is not null) = $9
-                and ($6 is null or c.owner_id = $6)
-                and ($7 is null or c.external_ref = $7)
-                and ($8 is null or (c.archived_at is not null) = $8)
-                and ($2 is null or (c.created_at, c.id) %1$s (
-                    strongroom_private.from_microseconds($2[1]), $2[2]
-                ))
-                %%2$s
-            order by c.created_at %2$s, c.id %2$s
-            limit $4 + 1
-        $query$,
-        case when v_descending then '<' else '>' end,
-        case when v_descending then 'desc' else 'asc' end
-    );
-    if v_viewer_id is null then
-        v_page := format(v_page, '', '');
-    else
-        v_page := concat_ws(
-            ' union ',
-            '(' || format(v_page, '', 'and c.owner_id = $5') || ')',
-            '(' || format(
-                v_page, '', 'and c.visibility = ''tenant'' and c.deleted_at is null'
-            ) || ')',
-            '(' || format(
-                v_page,
-                'inner join strongroom.conversation_participants as p'
-                ' on p.tenant_id = c.tenant_id and p.conversation_id = c.id',
-                'and p.tenant_id = $1 and p.principal_id = $5 and c.deleted_at is null'
-            ) || ')'
-        );
-    end if;
-
-    return query execute format(
-        $query$
-            select
-                d.*,
-                strongroom_private.encode_cursor(
-                    $3, array[strongroom_private.to_microseconds(d.created_at), d.id]
-                ),
-                s.total > $4
-            from (
-                select
-                    v.id,
-                    row_number() over (order by v.created_at %1$s, v.id %1$s) as place,
-                    count(*) over () as total
-                from (
-                    select u.id, u.created_at
-                    from (%3$s) as u
-                    order by u.created_at %1$s, u.id %1$s
-                    limit $4 + 1
-                ) as v
-            ) as s
-            inner join strongroom.conversation_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
-            where s.place <= $4
-            order by d.created_at %2$s, d.id %2$s
-        $query$,
-        case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'forward' then 'desc' else 'asc' end,
-        v_page
-    )
-    using
-        p_tenant_id, v_keys, v_scope, p_limit, v_viewer_id,
-        p_owner_id, p_external_ref, p_archived, p_deleted;
-end
-$$;
-comment on function strongroom.list_conversations(
-    text, integer, text, text, text, text, text, text, boolean, boolean
-) is
-    'A page of conversations, forward newest first, by creation. Filters: viewer, owner,'
-    ' external_ref, archived, deleted. has_more: whether rows follow in the paging direction.'
-    ' Errors: SR001, SR002, SR004, SR020, SR021. Callers: hosts, users.';
-
 
 -- ---------------------------------------------------------------------------------------------
 -- Messages
@@ -1694,6 +766,983 @@ cross join lateral jsonb_array_elements(m.parts) with ordinality as p (part, pla
 comment on view strongroom.message_parts is
     'One row per message part, numbered from 0. Under the row security of the reader.';
 
+
+-- ---------------------------------------------------------------------------------------------
+-- Conversations, as the functions see them
+-- ---------------------------------------------------------------------------------------------
+
+create view strongroom.conversation_details
+with (security_invoker = true)
+as
+select
+    c.tenant_id,
+    c.id,
+    c.owner_id,
+    array(
+        select p.principal_id
+        from strongroom.conversation_participants as p
+        where p.tenant_id = c.tenant_id
+            and p.conversation_id = c.id
+        order by p.principal_id
+    ) as participant_ids,
+    c.title,
+    c.external_ref,
+    c.visibility,
+    c.agent_id,
+    c.agent_policy,
+    c.agent_version,
+    c.metadata,
+    coalesce(l.position, 0) as last_position,
+    l.created_at as last_message_at,
+    c.forked_from_id,
+    c.forked_from_position,
+    c.version,
+    c.archived_at,
+    c.deleted_at,
+    c.created_at,
+    c.updated_at
+from strongroom.conversations as c
+left join lateral (
+    select
+        m.position,
+        m.created_at
+    from strongroom.messages as m
+    where m.tenant_id = c.tenant_id
+        and m.conversation_id = c.id
+    order by m.position desc
+    limit 1
+) as l on true;
+comment on view strongroom.conversation_details is
+    'A conversation as the functions return it: with its participants and its last message''s position'
+    ' and time, without bookkeeping columns. Under the row security of the reader.';
+
+create type strongroom.created_conversation as (
+    tenant_id text,
+    id text,
+    owner_id text,
+    participant_ids text[],
+    title text,
+    external_ref text,
+    visibility text,
+    agent_id text,
+    agent_policy text,
+    agent_version integer,
+    metadata jsonb,
+    last_position bigint,
+    last_message_at timestamptz,
+    forked_from_id text,
+    forked_from_position bigint,
+    version bigint,
+    archived_at timestamptz,
+    deleted_at timestamptz,
+    created_at timestamptz,
+    updated_at timestamptz,
+    outcome text
+);
+comment on type strongroom.created_conversation is
+    'conversation_details, and whether the create inserted it or was a duplicate.';
+
+create function strongroom_private.lock_conversation(p_tenant_id text, p_conversation_id text)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take this
+    -- lock, so the writer either comes first, or finds the conversation gone.
+    perform
+    from strongroom.conversations as c
+    inner join strongroom.tenants as t on t.tenant_id = c.tenant_id
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id
+        and c.deleted_at is null
+        and t.status = 'active'
+    for no key update of c;
+    if not found then
+        perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+        perform strongroom_private.fail(
+            'not_found',
+            'the conversation does not exist',
+            jsonb_build_object('path', 'conversation_id', 'record', 'conversation'),
+            'It may have been deleted, or this caller may not see it.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.lock_conversation(text, text) is
+    'Lock a living conversation of an active tenant until the end of the transaction: the first step of'
+    ' every write on it. Errors: SR010, SR020.';
+
+create function strongroom_private.find_last_position(p_tenant_id text, p_conversation_id text)
+returns bigint
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+    -- One probe of the end of the primary key. Positions have no gaps, so it is the count as well.
+    return coalesce(
+        (
+            select max(m.position)
+            from strongroom.messages as m
+            where m.tenant_id = p_tenant_id
+                and m.conversation_id = p_conversation_id
+        ),
+        0
+    );
+end
+$$;
+comment on function strongroom_private.find_last_position(text, text) is
+    'The position of a conversation''s newest message; 0 before the first. A writer asks under the'
+    ' conversation''s lock.';
+
+create function strongroom_private.is_readable_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_viewer_id text
+)
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+    return exists (
+        select
+        from strongroom.conversations as c
+        where c.tenant_id = p_tenant_id
+            and c.id = p_conversation_id
+            and c.deleted_at is null
+            and (
+                p_viewer_id is null
+                or c.owner_id = p_viewer_id
+                or c.visibility = 'tenant'
+                or exists (
+                    select
+                    from strongroom.conversation_participants as p
+                    where p.tenant_id = c.tenant_id
+                        and p.conversation_id = c.id
+                        and p.principal_id = p_viewer_id
+                )
+            )
+    );
+end
+$$;
+comment on function strongroom_private.is_readable_conversation(text, text, text) is
+    'Whether this viewer may read a living conversation; without a viewer, whether it lives.';
+
+create function strongroom_private.require_readable_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_viewer_id text
+)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    if not strongroom_private.is_readable_conversation(
+        p_tenant_id, p_conversation_id, p_viewer_id
+    ) then
+        perform strongroom_private.fail(
+            'not_found',
+            'the conversation does not exist',
+            jsonb_build_object('path', 'conversation_id', 'record', 'conversation'),
+            'It may have been deleted, or this caller may not see it.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.require_readable_conversation(text, text, text) is
+    'One check per call for whatever hangs on a conversation. An unreadable conversation and an'
+    ' absent one are the same. Errors: SR001, SR010.';
+
+create function strongroom_private.check_agent_binding(
+    p_agent_id text,
+    p_agent_policy text,
+    p_agent_version integer
+)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_agent_id is null and p_agent_policy is null and p_agent_version is null then
+        return;
+    end if;
+    perform strongroom_private.check_id('agent_id', p_agent_id);
+    perform strongroom_private.check_choice('agent_policy', p_agent_policy, '{pinned,latest}');
+    if (p_agent_policy = 'pinned') <> (coalesce(p_agent_version, 0) > 0) then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            'agent_version is needed when the policy is pinned, and only then; versions start at 1',
+            '{"path": "agent_version"}',
+            'Pin a version, or bind to latest without one.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_agent_binding(text, text, integer) is
+    'An agent is bound with a policy, and with a version exactly when it is pinned. Errors: SR001,'
+    ' SR004.';
+
+create function strongroom.find_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_viewer_id text default null,
+    p_deleted boolean default false
+)
+returns setof strongroom.conversation_details
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
+begin
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    if not p_deleted and not strongroom_private.is_readable_conversation(
+        p_tenant_id, p_conversation_id, v_viewer_id
+    ) then
+        return;
+    end if;
+    return query
+    select d.*
+    from strongroom.conversation_details as d
+    where d.tenant_id = p_tenant_id
+        and d.id = p_conversation_id
+        and (d.deleted_at is not null) = p_deleted
+        and (not p_deleted or v_viewer_id is null or d.owner_id = v_viewer_id);
+end
+$$;
+comment on function strongroom.find_conversation(text, text, text, boolean) is
+    'The conversation, or no row when it does not exist or the viewer may not read it. With'
+    ' p_deleted, a soft-deleted one, for hosts and owners. Errors: SR001, SR020, SR021. Callers:'
+    ' hosts, users.';
+
+create function strongroom.create_conversation(
+    p_tenant_id text,
+    p_owner_id text,
+    p_conversation_id text default null,
+    p_title text default null,
+    p_external_ref text default null,
+    p_visibility text default 'private',
+    p_participant_ids text[] default '{}',
+    p_agent_id text default null,
+    p_agent_policy text default null,
+    p_agent_version integer default null,
+    p_metadata jsonb default '{}'
+)
+returns setof strongroom.created_conversation
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_id text := coalesce(p_conversation_id, gen_random_uuid()::text);
+    v_digest text;
+    v_outcome text := 'duplicate';
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    if not strongroom_private.is_trusted() then
+        return query
+        select c.*
+        from strongroom_private.create_conversation_as_user(
+            p_tenant_id, v_id, p_owner_id, p_title, p_external_ref, p_visibility, p_participant_ids,
+            p_agent_id, p_agent_policy, p_agent_version, p_metadata
+        ) as c;
+        return;
+    end if;
+    perform strongroom_private.check_id('conversation_id', v_id);
+    perform strongroom_private.check_id('owner_id', p_owner_id);
+    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_id('external_ref', p_external_ref);
+    perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
+    perform strongroom_private.check_ids('participant_ids', p_participant_ids);
+    perform strongroom_private.check_agent_binding(p_agent_id, p_agent_policy, p_agent_version);
+    perform strongroom_private.check_object('metadata', p_metadata, 16384);
+    v_digest := strongroom_private.digest(jsonb_build_array(
+        p_owner_id, p_title, p_external_ref, p_visibility,
+        array(select distinct i from unnest(p_participant_ids) as i order by i),
+        p_agent_id, p_agent_policy, p_agent_version, p_metadata
+    ));
+
+    insert into strongroom.conversations (
+        tenant_id, id, owner_id, title, external_ref, visibility,
+        agent_id, agent_policy, agent_version, metadata, creation_digest
+    )
+    values (
+        p_tenant_id, v_id, p_owner_id, p_title, p_external_ref, p_visibility,
+        p_agent_id, p_agent_policy, p_agent_version, p_metadata, v_digest
+    )
+    on conflict do nothing;
+    if found then
+        v_outcome := 'inserted';
+        insert into strongroom.conversation_participants (tenant_id, conversation_id, principal_id)
+        select distinct
+            p_tenant_id,
+            v_id,
+            i
+        from unnest(p_participant_ids) as i;
+    end if;
+
+    return query
+    select
+        d.*,
+        v_outcome
+    from strongroom.conversation_details as d
+    inner join strongroom.conversations as c
+        on c.tenant_id = d.tenant_id
+        and c.id = d.id
+    where d.tenant_id = p_tenant_id
+        and d.id = v_id
+        and c.creation_digest = v_digest;
+    if not found then
+        perform strongroom_private.fail(
+            'already_exists',
+            case
+                when exists (
+                    select
+                    from strongroom.conversations as c
+                    where c.tenant_id = p_tenant_id
+                        and c.id = v_id
+                )
+                then 'a conversation with this id was created with other content'
+                else 'another conversation has this external_ref'
+            end,
+            jsonb_build_object('record', 'conversation', 'id', v_id),
+            'Read the existing one, or choose another id or external_ref.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom.create_conversation(
+    text, text, text, text, text, text, text[], text, text, integer, jsonb
+) is
+    'Create a conversation. A repeat with the same id and arguments changes nothing and returns the'
+    ' stored row with outcome duplicate, also after later changes. A user creates their own.'
+    ' Errors: SR001, SR004, SR010, SR011, SR020, SR021. Callers: hosts, users.';
+
+-- SECURITY DEFINER: a user has no right to insert; this function is their only way, and it lets
+-- them create nothing but a conversation of their own in the tenant of their claims.
+create function strongroom_private.create_conversation_as_user(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_owner_id text,
+    p_title text,
+    p_external_ref text,
+    p_visibility text,
+    p_participant_ids text[],
+    p_agent_id text,
+    p_agent_policy text,
+    p_agent_version integer,
+    p_metadata jsonb
+)
+returns setof strongroom.created_conversation
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_principal_id text := strongroom_private.enter_tenant(p_tenant_id);
+begin
+    if p_external_ref is not null then
+        -- It is unique in the tenant: a user could learn which ones exist, and take them from the host.
+        perform strongroom_private.fail(
+            'permission_denied',
+            'only hosts give a conversation an external_ref',
+            '{"path": "external_ref"}',
+            'Leave external_ref out.'
+        );
+    end if;
+    if p_owner_id is distinct from v_principal_id then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'a user creates only conversations of their own',
+            '{"path": "owner_id"}',
+            'Give the signed-in user''s id as owner_id.'
+        );
+    end if;
+    return query
+    select c.*
+    from strongroom.create_conversation(
+        p_tenant_id => p_tenant_id,
+        p_owner_id => p_owner_id,
+        p_conversation_id => p_conversation_id,
+        p_title => p_title,
+        p_external_ref => p_external_ref,
+        p_visibility => p_visibility,
+        p_participant_ids => p_participant_ids,
+        p_agent_id => p_agent_id,
+        p_agent_policy => p_agent_policy,
+        p_agent_version => p_agent_version,
+        p_metadata => p_metadata
+    ) as c
+    -- An id that is taken by a conversation which this user may not read must not show it.
+    where c.owner_id = v_principal_id;
+end
+$$;
+comment on function strongroom_private.create_conversation_as_user(
+    text, text, text, text, text, text, text[], text, text, integer, jsonb
+) is
+    'The way of users into create_conversation. SECURITY DEFINER, see its comment in the migration.'
+    ' Errors: SR020.';
+
+create function strongroom_private.update_living_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_changes jsonb,
+    p_expected_version bigint,
+    p_write_id text
+)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_version bigint;
+    v_last_write_id text;
+begin
+    perform strongroom_private.check_expected_version(p_expected_version);
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
+    update strongroom.conversations as c
+    set title = case when p_changes ? 'title' then p_changes ->> 'title' else c.title end,
+        external_ref = case
+            when p_changes ? 'external_ref' then p_changes ->> 'external_ref' else c.external_ref
+        end,
+        metadata = case
+            when p_changes ? 'metadata' then p_changes -> 'metadata' else c.metadata
+        end,
+        archived_at = case
+            when not p_changes ? 'archived' then c.archived_at
+            when (p_changes -> 'archived')::boolean then coalesce(c.archived_at, now())
+        end,
+        visibility = case
+            when p_changes ? 'visibility' then p_changes ->> 'visibility' else c.visibility
+        end,
+        agent_id = case
+            when p_changes ? 'agent_id' then p_changes ->> 'agent_id' else c.agent_id
+        end,
+        agent_policy = case
+            when p_changes ? 'agent_policy' then p_changes ->> 'agent_policy' else c.agent_policy
+        end,
+        agent_version = case
+            when p_changes ? 'agent_version' then (p_changes ->> 'agent_version')::integer
+            else c.agent_version
+        end,
+        version = c.version + 1,
+        last_write_id = p_write_id,
+        updated_at = now()
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id
+        and c.version = p_expected_version
+        and c.deleted_at is null;
+    if found then
+        return;
+    end if;
+    select
+        c.version,
+        c.last_write_id
+    into
+        v_version,
+        v_last_write_id
+    from strongroom.conversations as c
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id
+        and c.deleted_at is null;
+    -- A repeat of the very same call, whose answer was lost, has happened already.
+    if v_last_write_id is distinct from p_write_id or p_write_id is null then
+        perform strongroom_private.fail_missed_write('conversation', p_expected_version, v_version);
+    end if;
+exception
+    when unique_violation then
+        perform strongroom_private.fail(
+            'already_exists',
+            'another conversation has this external_ref',
+            '{"path": "changes.external_ref", "record": "conversation"}',
+            'Choose another external_ref, or delete the other conversation.'
+        );
+end
+$$;
+comment on function strongroom_private.update_living_conversation(
+    text, text, jsonb, bigint, text
+) is
+    'The one versioned change of a conversation''s row; the public functions check what may change.'
+    ' Errors: SR001, SR010, SR011, SR012.';
+
+create function strongroom.update_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_changes jsonb,
+    p_expected_version bigint,
+    p_write_id text default null
+)
+returns setof strongroom.conversation_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    perform strongroom_private.check_keys(
+        'changes', p_changes, '{title,external_ref,metadata,archived}'
+    );
+    perform strongroom_private.check_text('changes.title', p_changes -> 'title');
+    perform strongroom_private.check_text('changes.external_ref', p_changes -> 'external_ref');
+    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_id(
+        'changes.external_ref', p_changes ->> 'external_ref'
+    );
+    if p_changes ? 'metadata' then
+        perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
+    end if;
+    if p_changes ? 'archived' then
+        perform strongroom_private.check_choice(
+            'changes.archived', (p_changes -> 'archived')::text, '{true,false}'
+        );
+    end if;
+    perform strongroom_private.update_living_conversation(
+        p_tenant_id, p_conversation_id, p_changes, p_expected_version, p_write_id
+    );
+    return query
+    select f.*
+    from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
+end
+$$;
+comment on function strongroom.update_conversation(text, text, jsonb, bigint, text) is
+    'Change title, external_ref, metadata or archived (true, false), given the version that was'
+    ' read; null clears title and external_ref, a missing key leaves a field alone. Errors: SR001,'
+    ' SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
+
+create function strongroom.bind_agent(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_expected_version bigint,
+    p_agent_id text default null,
+    p_agent_policy text default null,
+    p_agent_version integer default null,
+    p_write_id text default null
+)
+returns setof strongroom.conversation_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    perform strongroom_private.check_agent_binding(p_agent_id, p_agent_policy, p_agent_version);
+    perform strongroom_private.update_living_conversation(
+        p_tenant_id,
+        p_conversation_id,
+        jsonb_build_object(
+            'agent_id', p_agent_id,
+            'agent_policy', p_agent_policy,
+            'agent_version', p_agent_version
+        ),
+        p_expected_version,
+        p_write_id
+    );
+    return query
+    select f.*
+    from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
+end
+$$;
+comment on function strongroom.bind_agent(text, text, bigint, text, text, integer, text) is
+    'Bind an agent, pinned to a version or to its latest one, given the version that was read; all'
+    ' null unbinds. Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
+
+create function strongroom.share_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_visibility text,
+    p_participant_ids text[],
+    p_expected_version bigint,
+    p_write_id text default null
+)
+returns setof strongroom.conversation_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
+    perform strongroom_private.check_ids('participant_ids', p_participant_ids);
+    -- The versioned update locks the row, so participants change under one writer at a time.
+    perform strongroom_private.update_living_conversation(
+        p_tenant_id,
+        p_conversation_id,
+        jsonb_build_object('visibility', p_visibility),
+        p_expected_version,
+        p_write_id
+    );
+    delete from strongroom.conversation_participants as p
+    where p.tenant_id = p_tenant_id
+        and p.conversation_id = p_conversation_id
+        and p.principal_id <> all (p_participant_ids);
+    insert into strongroom.conversation_participants (tenant_id, conversation_id, principal_id)
+    select distinct
+        p_tenant_id,
+        p_conversation_id,
+        i
+    from unnest(p_participant_ids) as i
+    on conflict on constraint conversation_participants_pkey do nothing;
+    return query
+    select f.*
+    from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
+end
+$$;
+comment on function strongroom.share_conversation(text, text, text, text[], bigint, text) is
+    'Set the visibility and the whole list of participants, given the version that was read.'
+    ' Errors: SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
+
+create function strongroom_private.require_own_conversation(
+    p_tenant_id text,
+    p_conversation_id text
+)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if not exists (
+        select
+        from strongroom.conversations as c
+        where c.tenant_id = p_tenant_id
+            and c.id = p_conversation_id
+            and c.owner_id = strongroom_private.current_principal()
+    ) then
+        perform strongroom_private.fail(
+            'not_found',
+            'the conversation does not exist',
+            jsonb_build_object('path', 'conversation_id', 'record', 'conversation'),
+            'A user may do this with conversations of their own.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.require_own_conversation(text, text) is
+    'The signed-in user must own the conversation. Errors: SR010.';
+
+create function strongroom.soft_delete_conversation(p_tenant_id text, p_conversation_id text)
+returns setof strongroom.conversation_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    if not strongroom_private.is_trusted() then
+        return query
+        select d.*
+        from strongroom_private.soft_delete_conversation_as_user(
+            p_tenant_id, p_conversation_id
+        ) as d;
+        return;
+    end if;
+    update strongroom.conversations as c
+    set deleted_at = now(),
+        updated_at = now(),
+        version = c.version + 1
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id
+        and c.deleted_at is null;
+    return query
+    select d.*
+    from strongroom.conversation_details as d
+    where d.tenant_id = p_tenant_id
+        and d.id = p_conversation_id;
+    if not found then
+        perform strongroom_private.fail_missed_write('conversation', null, null);
+    end if;
+end
+$$;
+comment on function strongroom.soft_delete_conversation(text, text) is
+    'Hide a conversation and all that hangs on it, restorably, and free its external_ref. A repeat'
+    ' changes nothing. Errors: SR001, SR010, SR020. Callers: hosts, users for their own.';
+
+-- SECURITY DEFINER: a user has no right to update, and the policy for reading would hide the row
+-- that their own UPDATE had just deleted. This lets an owner, and nobody else, delete a
+-- conversation.
+create function strongroom_private.soft_delete_conversation_as_user(
+    p_tenant_id text,
+    p_conversation_id text
+)
+returns setof strongroom.conversation_details
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.require_own_conversation(p_tenant_id, p_conversation_id);
+    return query
+    select d.*
+    from strongroom.soft_delete_conversation(p_tenant_id, p_conversation_id) as d;
+end
+$$;
+comment on function strongroom_private.soft_delete_conversation_as_user(text, text) is
+    'The way of users into soft_delete_conversation. SECURITY DEFINER, see its comment in the'
+    ' migration. Errors: SR010, SR020.';
+
+create function strongroom.restore_conversation(p_tenant_id text, p_conversation_id text)
+returns setof strongroom.conversation_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    update strongroom.conversations as c
+    set deleted_at = null,
+        updated_at = now(),
+        version = c.version + 1
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id
+        and c.deleted_at is not null;
+    return query
+    select d.*
+    from strongroom.conversation_details as d
+    where d.tenant_id = p_tenant_id
+        and d.id = p_conversation_id;
+    if not found then
+        perform strongroom_private.fail_missed_write('conversation', null, null);
+    end if;
+exception
+    when unique_violation then
+        perform strongroom_private.fail(
+            'already_exists',
+            'another conversation has taken the external_ref meanwhile',
+            '{"path": "external_ref", "record": "conversation"}',
+            'Change the other conversation''s external_ref, or delete it, and restore again.'
+        );
+end
+$$;
+comment on function strongroom.restore_conversation(text, text) is
+    'Bring a soft-deleted conversation back. A repeat changes nothing. Errors: SR001, SR010, SR011,'
+    ' SR020. Callers: hosts.';
+
+create function strongroom.purge_conversation(p_tenant_id text, p_conversation_id text)
+returns table (table_name text, row_count bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_table record;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('conversation_id', p_conversation_id);
+    -- Locked first, so that nothing is added between the count and the deletion.
+    perform
+    from strongroom.conversations as c
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id
+    for update;
+    table_name := 'conversations';
+    select count(*)
+    into row_count
+    from strongroom.conversations as c
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id;
+    return next;
+    for v_table in
+        -- Whatever names a conversation hangs on one, directly or through a run.
+        select c.relname
+        from pg_class as c
+        inner join pg_attribute as a on a.attrelid = c.oid
+        where c.relnamespace = to_regnamespace('strongroom')
+            and c.relkind in ('r', 'p')
+            and a.attname = 'conversation_id'
+            and not a.attisdropped
+        order by c.relname
+    loop
+        table_name := v_table.relname;
+        execute format(
+            'select count(*) from strongroom.%I where tenant_id = $1 and conversation_id = $2',
+            v_table.relname
+        )
+        into row_count
+        using p_tenant_id, p_conversation_id;
+        return next;
+    end loop;
+    delete from strongroom.conversations as c
+    where c.tenant_id = p_tenant_id
+        and c.id = p_conversation_id;
+end
+$$;
+comment on function strongroom.purge_conversation(text, text) is
+    'Delete a conversation and all that hangs on it for good, in one transaction; returns how many'
+    ' rows each table lost. A repeat, and an id that does not exist, delete nothing. Errors: SR001,'
+    ' SR020. Callers: hosts.';
+
+create function strongroom.list_conversations(
+    p_tenant_id text,
+    p_limit integer default 50,
+    p_after text default null,
+    p_before text default null,
+    p_direction text default 'forward',
+    p_viewer_id text default null,
+    p_owner_id text default null,
+    p_external_ref text default null,
+    p_archived boolean default null,
+    p_deleted boolean default false
+)
+returns table (
+    tenant_id text,
+    id text,
+    owner_id text,
+    participant_ids text[],
+    title text,
+    external_ref text,
+    visibility text,
+    agent_id text,
+    agent_policy text,
+    agent_version integer,
+    metadata jsonb,
+    last_position bigint,
+    last_message_at timestamptz,
+    forked_from_id text,
+    forked_from_position bigint,
+    version bigint,
+    archived_at timestamptz,
+    deleted_at timestamptz,
+    created_at timestamptz,
+    updated_at timestamptz,
+    cursor text,
+    has_more boolean
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+-- @plpgsql_check_options: extra_warnings = off
+declare
+    v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
+    v_scope text;
+    v_keys text[];
+    v_descending boolean;
+    v_page text;
+begin
+    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
+    perform strongroom_private.check_optional_id('owner_id', p_owner_id);
+    perform strongroom_private.check_optional_id('external_ref', p_external_ref);
+    v_scope := strongroom_private.cursor_scope(
+        'conversations',
+        jsonb_build_array(v_viewer_id, p_owner_id, p_external_ref, p_archived, p_deleted),
+        p_direction
+    );
+    v_keys := strongroom_private.decode_cursor(
+        case when p_before is null then 'after' else 'before' end,
+        coalesce(p_after, p_before),
+        v_scope
+    );
+    -- Forward is newest first.
+    v_descending := (p_direction = 'forward') <> (p_before is not null);
+
+    -- One branch for a host that sees all; for a viewer, one per reason to see a conversation, so
+    -- that each walks its own index and the cost follows the page, not the tenant.
+    v_page := format(
+        $query$
+            select c.id, c.created_at
+            from strongroom.conversations as c
+            %%1$s
+            where c.tenant_id = $1
+                and (c.deleted_at is not null) = $9
+                and ($6 is null or c.owner_id = $6)
+                and ($7 is null or c.external_ref = $7)
+                and ($8 is null or (c.archived_at is not null) = $8)
+                and ($2 is null or (c.created_at, c.id) %1$s (
+                    strongroom_private.from_microseconds($2[1]), $2[2]
+                ))
+                %%2$s
+            order by c.created_at %2$s, c.id %2$s
+            limit $4 + 1
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end
+    );
+    if v_viewer_id is null then
+        v_page := format(v_page, '', '');
+    else
+        v_page := concat_ws(
+            ' union ',
+            '(' || format(v_page, '', 'and c.owner_id = $5') || ')',
+            '(' || format(
+                v_page, '', 'and c.visibility = ''tenant'' and c.deleted_at is null'
+            ) || ')',
+            '(' || format(
+                v_page,
+                'inner join strongroom.conversation_participants as p'
+                ' on p.tenant_id = c.tenant_id and p.conversation_id = c.id',
+                'and p.tenant_id = $1 and p.principal_id = $5 and c.deleted_at is null'
+            ) || ')'
+        );
+    end if;
+
+    return query execute format(
+        $query$
+            select
+                d.*,
+                strongroom_private.encode_cursor(
+                    $3, array[strongroom_private.to_microseconds(d.created_at), d.id]
+                ),
+                s.total > $4
+            from (
+                select
+                    v.id,
+                    row_number() over (order by v.created_at %1$s, v.id %1$s) as place,
+                    count(*) over () as total
+                from (
+                    select u.id, u.created_at
+                    from (%3$s) as u
+                    order by u.created_at %1$s, u.id %1$s
+                    limit $4 + 1
+                ) as v
+            ) as s
+            inner join strongroom.conversation_details as d
+                on d.tenant_id = $1
+                and d.id = s.id
+            where s.place <= $4
+            order by d.created_at %2$s, d.id %2$s
+        $query$,
+        case when v_descending then 'desc' else 'asc' end,
+        case p_direction when 'forward' then 'desc' else 'asc' end,
+        v_page
+    )
+    using
+        p_tenant_id, v_keys, v_scope, p_limit, v_viewer_id,
+        p_owner_id, p_external_ref, p_archived, p_deleted;
+end
+$$;
+comment on function strongroom.list_conversations(
+    text, integer, text, text, text, text, text, text, boolean, boolean
+) is
+    'A page of conversations, forward newest first, by creation. Filters: viewer, owner,'
+    ' external_ref, archived, deleted. has_more: whether rows follow in the paging direction.'
+    ' Errors: SR001, SR002, SR004, SR020, SR021. Callers: hosts, users.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Appending and reading messages
+-- ---------------------------------------------------------------------------------------------
+
 create function strongroom_private.fail_raced_append()
 returns bigint
 language plpgsql
@@ -1703,7 +1752,7 @@ as $$
 begin
     perform strongroom_private.fail(
         'unavailable',
-        'another transaction is appending a message with the same id to another conversation',
+        'another transaction is appending the same message id, or has appended since this one began',
         '{"path": "messages"}',
         'Repeat the call: the outcome will say which of the two the id belongs to.'
     );
@@ -1722,12 +1771,16 @@ returns table (id text, outcome text, "position" bigint, created_at timestamptz,
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+-- A connection keeps its plans; one made while the table was small must not scan it when it is large.
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
+    v_ids text[];
     v_last_position bigint;
+    v_inserted bigint;
 begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.enter_tenant(p_tenant_id);
     if not strongroom_private.is_trusted() then
         return query
         select
@@ -1743,17 +1796,62 @@ begin
     end if;
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_messages(p_messages);
-    v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    v_ids := array(
+        select coalesce(i.value ->> 'id', gen_random_uuid()::text)
+        from jsonb_array_elements(p_messages) with ordinality as i (value, place)
+        order by i.place
+    );
+    perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 
-    -- Under the lock no other writer of this conversation can come between judging and inserting.
-    -- The same id may still arrive in another conversation at this moment: `on conflict` waits for
-    -- that transaction, and if it wins, the positions here would have a gap, so the whole call is
-    -- refused.
+    -- Under the lock no other writer of this conversation can come between judging and inserting. The
+    -- same id may still arrive in another conversation at this moment: `on conflict` waits for that
+    -- transaction, and if it wins, the positions here would have a gap, so the whole call is refused.
+    insert into strongroom.messages (
+        tenant_id, conversation_id, position, id, role, parts, author_id, run_id, turn, metadata
+    )
+    select
+        p_tenant_id,
+        p_conversation_id,
+        v_last_position + i.place,
+        v_ids[i.place],
+        i.value ->> 'role',
+        i.value -> 'parts',
+        i.value ->> 'author_id',
+        i.value ->> 'run_id',
+        (i.value ->> 'turn')::integer,
+        coalesce(i.value -> 'metadata', '{}')
+    from jsonb_array_elements(p_messages) with ordinality as i (value, place)
+    -- All are new, as in all but a repeated call; else nothing is inserted here.
+    where not exists (
+        select
+        from strongroom.messages as m
+        where m.tenant_id = p_tenant_id
+            and m.id = any (v_ids)
+    )
+    order by v_ids[i.place]
+    on conflict do nothing;
+    get diagnostics v_inserted = row_count;
+    if v_inserted = cardinality(v_ids) then
+        return query
+        select
+            n.id,
+            'inserted',
+            v_last_position + n.place,
+            now(),
+            null::text
+        from unnest(v_ids) with ordinality as n (id, place);
+        return;
+    elsif v_inserted > 0 then
+        perform strongroom_private.fail_raced_append();
+    end if;
+
+    -- Some are known already: judge each one.
     return query
     with input as materialized (
         select
             i.place,
-            coalesce(i.value ->> 'id', gen_random_uuid()::text) as id,
+            v_ids[i.place] as id,
             i.value ->> 'role' as role,
             i.value -> 'parts' as parts,
             i.value ->> 'author_id' as author_id,
@@ -1785,9 +1883,24 @@ begin
                 else 'other-content'
             end as conflict
         from input as i
-        left join strongroom.messages as m
-            on m.tenant_id = p_tenant_id
-            and m.id = i.id
+        -- `offset 0` keeps this one probe of the index of ids per message, whatever statistics say.
+        left join lateral (
+            select
+                m.id,
+                m.conversation_id,
+                m.position,
+                m.role,
+                m.parts,
+                m.author_id,
+                m.run_id,
+                m.turn,
+                m.metadata,
+                m.created_at
+            from strongroom.messages as m
+            where m.tenant_id = p_tenant_id
+                and m.id = i.id
+            offset 0
+        ) as m on true
     ),
     inserted as (
         insert into strongroom.messages (
@@ -1808,20 +1921,11 @@ begin
         inner join judged as j on j.place = i.place
         where j.outcome = 'inserted'
         order by i.id
-        on conflict on constraint a_message_id_is_used_once_in_a_tenant do nothing
+        on conflict do nothing
         returning
             messages.id,
             messages.position,
             messages.created_at
-    ),
-    advanced as (
-        update strongroom.conversations as c
-        set last_position = v_last_position + n.inserted,
-            last_message_at = now()
-        from (select count(*) as inserted from inserted) as n
-        where n.inserted > 0
-            and c.tenant_id = p_tenant_id
-            and c.id = p_conversation_id
     )
     select
         j.id,
@@ -1955,6 +2059,7 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -2153,10 +2258,7 @@ begin
     );
     -- Positions have no gaps, so the last one is the count.
     return query
-    select c.last_position
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id;
+    select strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 end
 $$;
 comment on function strongroom.count_messages(text, text, text) is
@@ -2325,6 +2427,7 @@ declare
 begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_expected_version(p_expected_version);
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     -- Under the conversation's lock, so reading and writing below cannot be interleaved.
     perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
     select
@@ -2590,7 +2693,8 @@ begin
             'A summary should be shorter than what it stands for.'
         );
     end if;
-    v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
     if not exists (
         select
         from strongroom.thread_summaries as s
@@ -3060,7 +3164,8 @@ begin
     ) then
         -- Messages up to a position never change, so the lock only keeps the source from being
         -- deleted while it is copied.
-        v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+        perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+        v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
         v_up_to := coalesce(p_up_to_position, v_last_position);
         if v_up_to not between 0 and v_last_position then
             perform strongroom_private.fail(
@@ -3074,8 +3179,7 @@ begin
         end if;
         insert into strongroom.conversations (
             tenant_id, id, owner_id, title, visibility, agent_id, agent_policy, agent_version,
-            metadata, last_position, last_message_at, forked_from_id, forked_from_position,
-            creation_digest
+            metadata, forked_from_id, forked_from_position, creation_digest
         )
         select
             c.tenant_id,
@@ -3087,8 +3191,6 @@ begin
             c.agent_policy,
             c.agent_version,
             c.metadata,
-            v_up_to,
-            case when v_up_to > 0 then now() end,
             c.id,
             v_up_to,
             v_digest
@@ -3214,6 +3316,7 @@ select strongroom_private.publish_grant(
         strongroom_private.is_readable_conversation,
         strongroom_private.require_readable_conversation,
         strongroom_private.find_history_start,
+        strongroom_private.find_last_position,
         strongroom.find_conversation,
         strongroom.list_conversations,
         strongroom.create_conversation,

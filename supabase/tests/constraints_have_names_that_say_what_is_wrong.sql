@@ -152,7 +152,6 @@ from (
             'agent_id, agent_policy, agent_version = ''helper'', ''pinned'', 0'
         ),
         ('strongroom.conversations', 'metadata_is_an_object', 'metadata = ''7'''),
-        ('strongroom.conversations', 'last_position_is_not_negative', 'last_position = -1'),
         ('strongroom.conversations', 'a_fork_knows_its_position', 'forked_from_id = ''open'''),
         ('strongroom.conversations', 'version_is_positive', 'version = 0'),
         (

@@ -101,7 +101,9 @@ def test_every_acknowledged_message_survives_once_gapless_and_in_order(
             # In the middle of the work: so much has been acknowledged, and nobody has finished.
             enough = kill * WORKERS * BATCHES // (KILLS + 1)
             eventually(
-                lambda n=enough: len(lines(logs)) >= n, f"{enough} messages are acknowledged"
+                lambda n=enough: len(lines(logs)) >= n and all(lines([log]) for log in logs),
+                f"{enough} messages are acknowledged, some to each worker",
+                timeout=120,
             )
             assert any(worker.poll() is None for worker in workers)
             durable_server.kill_hard()

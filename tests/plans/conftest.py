@@ -15,14 +15,13 @@ LOAD = (
     "set session_replication_role = replica",
     f"""
     insert into strongroom.conversations
-        (tenant_id, id, owner_id, visibility, creation_digest, last_position, created_at)
+        (tenant_id, id, owner_id, visibility, creation_digest, created_at)
     select
         't' || 1 + i % 50,
         'c' || i,
         'u' || i % 500,
         case when i % 400 = 0 then 'tenant' else 'private' end,
         'loaded',
-        case when i = 0 then {LONG} else {SHORT} end,
         now() - make_interval(secs => i % 1000)
     from generate_series(0, {CONVERSATIONS}) as i
     """,
@@ -32,7 +31,7 @@ LOAD = (
     from strongroom.conversations as c
     where hashtext(c.id) % 20 = 0
     """,
-    """
+    f"""
     insert into strongroom.messages (tenant_id, conversation_id, position, id, role, parts)
     select
         c.tenant_id,
@@ -46,7 +45,9 @@ LOAD = (
             'text', 'message ' || p.position || repeat(' x', 20)
         ))
     from strongroom.conversations as c
-    cross join lateral generate_series(1, c.last_position) as p (position)
+    cross join lateral generate_series(
+        1, case c.id when 'c0' then {LONG} else {SHORT} end
+    ) as p (position)
     """,
     "set session_replication_role = origin",
     "vacuum analyze strongroom.messages",

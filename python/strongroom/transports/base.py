@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -9,17 +10,27 @@ from typing import Protocol
 from strongroom.errors import InvalidText
 from strongroom.models.base import JsonValue
 from strongroom.models.health import TextPolicy
-from strongroom.models.json_values import replace_unstorable, unstorable_paths
+from strongroom.models.json_values import UNSTORABLE, replace_unstorable, unstorable_paths
 
 
 class Document:
-    """An argument that goes to the database as one JSON document."""
+    """An argument that goes to the database as one JSON document.
 
-    __slots__ = ("value",)
+    Attributes:
+        value: the JSON value.
+        text: the value as JSON text, made once.
+    """
+
+    __slots__ = ("text", "value")
 
     def __init__(self, value: JsonValue) -> None:
         """Wrap the value."""
         self.value = value
+        self.text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def is_storable(self) -> bool:
+        """Say quickly that PostgreSQL can hold all of it; False means: look closer."""
+        return "\\u0000" not in self.text and UNSTORABLE.search(self.text) is None
 
 
 Argument = str | int | float | bool | list[str] | Document | None
@@ -54,6 +65,9 @@ def storable(arguments: Arguments, policy: TextPolicy) -> dict[str, Argument]:
     ready: dict[str, Argument] = {}
     for name, argument in arguments.items():
         if argument is None:
+            continue
+        if isinstance(argument, Document) and argument.is_storable():
+            ready[name] = argument
             continue
         value = argument.value if isinstance(argument, Document) else argument
         if isinstance(value, str | dict | list):

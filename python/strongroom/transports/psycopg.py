@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from strongroom.errors import InvalidTransition, StrongroomError, TenantMismatch, Unavailable
@@ -31,8 +29,6 @@ _RETRIED = {"40001", "40P01", "SR050", "57P01", "57P02", "57P03", "53300"}
 """Serialization failure, deadlock, lost race for an id, server going down or coming up, too many
 connections. A lost connection has no SQLSTATE, and is retried too."""
 
-_to_jsonb = partial(Jsonb, dumps=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
-
 
 @lru_cache(maxsize=512)
 def _statement(function: str, names: tuple[str, ...]) -> str:
@@ -46,8 +42,7 @@ def _statement(function: str, names: tuple[str, ...]) -> str:
 
 async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
     parameters = [
-        _to_jsonb(value.value) if isinstance(value, Document) else value
-        for value in arguments.values()
+        value.text if isinstance(value, Document) else value for value in arguments.values()
     ]
     cursor = await connection.execute(_statement(function, tuple(arguments)), parameters)
     row = await cursor.fetchone()

@@ -4,12 +4,15 @@ CREATE OR REPLACE FUNCTION strongroom.append_messages(p_tenant_id text, p_conver
  RETURNS TABLE(id text, outcome text, "position" bigint, created_at timestamp with time zone, conflict text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
+    v_ids text[];
     v_last_position bigint;
+    v_inserted bigint;
 begin
-    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.enter_tenant(p_tenant_id);
     if not strongroom_private.is_trusted() then
         return query
         select
@@ -25,17 +28,62 @@ begin
     end if;
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_messages(p_messages);
-    v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    v_ids := array(
+        select coalesce(i.value ->> 'id', gen_random_uuid()::text)
+        from jsonb_array_elements(p_messages) with ordinality as i (value, place)
+        order by i.place
+    );
+    perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 
-    -- Under the lock no other writer of this conversation can come between judging and inserting.
-    -- The same id may still arrive in another conversation at this moment: `on conflict` waits for
-    -- that transaction, and if it wins, the positions here would have a gap, so the whole call is
-    -- refused.
+    -- Under the lock no other writer of this conversation can come between judging and inserting. The
+    -- same id may still arrive in another conversation at this moment: `on conflict` waits for that
+    -- transaction, and if it wins, the positions here would have a gap, so the whole call is refused.
+    insert into strongroom.messages (
+        tenant_id, conversation_id, position, id, role, parts, author_id, run_id, turn, metadata
+    )
+    select
+        p_tenant_id,
+        p_conversation_id,
+        v_last_position + i.place,
+        v_ids[i.place],
+        i.value ->> 'role',
+        i.value -> 'parts',
+        i.value ->> 'author_id',
+        i.value ->> 'run_id',
+        (i.value ->> 'turn')::integer,
+        coalesce(i.value -> 'metadata', '{}')
+    from jsonb_array_elements(p_messages) with ordinality as i (value, place)
+    -- All are new, as in all but a repeated call; else nothing is inserted here.
+    where not exists (
+        select
+        from strongroom.messages as m
+        where m.tenant_id = p_tenant_id
+            and m.id = any (v_ids)
+    )
+    order by v_ids[i.place]
+    on conflict do nothing;
+    get diagnostics v_inserted = row_count;
+    if v_inserted = cardinality(v_ids) then
+        return query
+        select
+            n.id,
+            'inserted',
+            v_last_position + n.place,
+            now(),
+            null::text
+        from unnest(v_ids) with ordinality as n (id, place);
+        return;
+    elsif v_inserted > 0 then
+        perform strongroom_private.fail_raced_append();
+    end if;
+
+    -- Some are known already: judge each one.
     return query
     with input as materialized (
         select
             i.place,
-            coalesce(i.value ->> 'id', gen_random_uuid()::text) as id,
+            v_ids[i.place] as id,
             i.value ->> 'role' as role,
             i.value -> 'parts' as parts,
             i.value ->> 'author_id' as author_id,
@@ -67,9 +115,24 @@ begin
                 else 'other-content'
             end as conflict
         from input as i
-        left join strongroom.messages as m
-            on m.tenant_id = p_tenant_id
-            and m.id = i.id
+        -- `offset 0` keeps this one probe of the index of ids per message, whatever statistics say.
+        left join lateral (
+            select
+                m.id,
+                m.conversation_id,
+                m.position,
+                m.role,
+                m.parts,
+                m.author_id,
+                m.run_id,
+                m.turn,
+                m.metadata,
+                m.created_at
+            from strongroom.messages as m
+            where m.tenant_id = p_tenant_id
+                and m.id = i.id
+            offset 0
+        ) as m on true
     ),
     inserted as (
         insert into strongroom.messages (
@@ -90,20 +153,11 @@ begin
         inner join judged as j on j.place = i.place
         where j.outcome = 'inserted'
         order by i.id
-        on conflict on constraint a_message_id_is_used_once_in_a_tenant do nothing
+        on conflict do nothing
         returning
             messages.id,
             messages.position,
             messages.created_at
-    ),
-    advanced as (
-        update strongroom.conversations as c
-        set last_position = v_last_position + n.inserted,
-            last_message_at = now()
-        from (select count(*) as inserted from inserted) as n
-        where n.inserted > 0
-            and c.tenant_id = p_tenant_id
-            and c.id = p_conversation_id
     )
     select
         j.id,

@@ -29,7 +29,8 @@ begin
             'A summary should be shorter than what it stands for.'
         );
     end if;
-    v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+    v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
     if not exists (
         select
         from strongroom.thread_summaries as s

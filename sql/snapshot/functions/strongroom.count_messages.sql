@@ -14,10 +14,7 @@ begin
     );
     -- Positions have no gaps, so the last one is the count.
     return query
-    select c.last_position
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id;
+    select strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 end
 $function$;
 

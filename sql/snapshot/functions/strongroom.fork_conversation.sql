@@ -28,7 +28,8 @@ begin
     ) then
         -- Messages up to a position never change, so the lock only keeps the source from being
         -- deleted while it is copied.
-        v_last_position := strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+        perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
+        v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
         v_up_to := coalesce(p_up_to_position, v_last_position);
         if v_up_to not between 0 and v_last_position then
             perform strongroom_private.fail(
@@ -42,8 +43,7 @@ begin
         end if;
         insert into strongroom.conversations (
             tenant_id, id, owner_id, title, visibility, agent_id, agent_policy, agent_version,
-            metadata, last_position, last_message_at, forked_from_id, forked_from_position,
-            creation_digest
+            metadata, forked_from_id, forked_from_position, creation_digest
         )
         select
             c.tenant_id,
@@ -55,8 +55,6 @@ begin
             c.agent_policy,
             c.agent_version,
             c.metadata,
-            v_up_to,
-            case when v_up_to > 0 then now() end,
             c.id,
             v_up_to,
             v_digest

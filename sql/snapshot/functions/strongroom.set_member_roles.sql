@@ -12,6 +12,7 @@ begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
     perform strongroom_private.check_ids('role_ids', p_role_ids);
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     perform strongroom_private.check_expected_version(p_expected_version);
 
     update strongroom.memberships as m

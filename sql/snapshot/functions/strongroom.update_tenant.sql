@@ -12,6 +12,8 @@ begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_expected_version(p_expected_version);
     perform strongroom_private.check_keys('changes', p_changes, '{name,metadata,status}');
+    perform strongroom_private.check_text('changes.name', p_changes -> 'name');
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     if p_changes ? 'name' then
         perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
     end if;

@@ -40,6 +40,10 @@ begin
             g.object_kind,
             g.object_name,
             g.role_name
+        order by
+            g.object_kind,
+            g.object_name,
+            g.role_name
     loop
         execute format(
             'grant %s on %s %s to %I',

@@ -26,6 +26,7 @@ begin
         -- undone with the transaction when the check refuses.
         execute format('alter table %s no force row level security', v_table);
         execute format('select exists (select from %s)', v_table) into v_filled;
+        execute format('alter table %s force row level security', v_table);
         if v_filled then
             perform strongroom_private.fail(
                 'schema_version',

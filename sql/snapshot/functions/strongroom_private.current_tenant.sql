@@ -7,13 +7,16 @@ CREATE OR REPLACE FUNCTION strongroom_private.current_tenant()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-    v_tenant_id text := strongroom_private.bound_tenant();
+    v_kind text := strongroom_private.caller_kind();
+    v_tenant_id text;
 begin
-    if v_tenant_id is null
-        or strongroom_private.caller_kind() = 'host'
-        or strongroom_private.is_active_tenant(v_tenant_id)
-    then
-        return v_tenant_id;
+    if v_kind = 'host' then
+        return nullif(current_setting('strongroom.tenant_id', true), '');
+    elsif v_kind = 'user' then
+        v_tenant_id := strongroom_private.bound_tenant();
+        if strongroom_private.is_active_tenant(v_tenant_id) then
+            return v_tenant_id;
+        end if;
     end if;
     return null;
 end

@@ -10,6 +10,7 @@ declare
     v_last_write_id text;
 begin
     perform strongroom_private.check_expected_version(p_expected_version);
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     update strongroom.conversations as c
     set title = case when p_changes ? 'title' then p_changes ->> 'title' else c.title end,
         external_ref = case

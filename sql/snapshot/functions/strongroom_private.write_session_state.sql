@@ -12,6 +12,7 @@ declare
 begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_expected_version(p_expected_version);
+    perform strongroom_private.check_optional_id('write_id', p_write_id);
     -- Under the conversation's lock, so reading and writing below cannot be interleaved.
     perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
     select

@@ -11,8 +11,6 @@ create table strongroom.conversations (
     agent_policy text collate "C",
     agent_version integer,
     metadata jsonb not null default '{}'::jsonb,
-    last_position bigint not null default 0,
-    last_message_at timestamptz,
     forked_from_id text collate "C",
     forked_from_position bigint,
     version bigint not null default 1,
@@ -40,8 +38,6 @@ create table strongroom.conversations (
         CHECK (char_length(external_ref) >= 1 AND char_length(external_ref) <= 255),
     constraint id_has_1_to_255_characters
         CHECK (char_length(id) >= 1 AND char_length(id) <= 255),
-    constraint last_position_is_not_negative
-        CHECK (last_position >= 0),
     constraint metadata_is_an_object
         CHECK (jsonb_typeof(metadata) = 'object'::text),
     constraint only_a_pinned_agent_has_a_version
@@ -54,8 +50,7 @@ create table strongroom.conversations (
         CHECK (version > 0),
     constraint visibility_is_private_or_tenant
         CHECK (visibility = ANY (ARRAY['private'::text, 'tenant'::text]))
-)
-with (fillfactor=85);
+);
 
 comment on table strongroom.conversations is
     'A thread of messages between principals and agents.';
@@ -79,10 +74,6 @@ comment on column strongroom.conversations.agent_version is
     'The pinned version.';
 comment on column strongroom.conversations.metadata is
     'The host''s own JSON object, at most 16 KiB.';
-comment on column strongroom.conversations.last_position is
-    'Position of the newest message; the number of messages.';
-comment on column strongroom.conversations.last_message_at is
-    'When the newest message was appended.';
 comment on column strongroom.conversations.forked_from_id is
     'The conversation it was forked from, which may be gone.';
 comment on column strongroom.conversations.forked_from_position is

@@ -3,33 +3,39 @@
 create view strongroom.conversation_details
 with (security_invoker=true)
 as
- SELECT tenant_id,
-    id,
-    owner_id,
+ SELECT c.tenant_id,
+    c.id,
+    c.owner_id,
     ARRAY( SELECT p.principal_id
            FROM strongroom.conversation_participants p
           WHERE p.tenant_id = c.tenant_id AND p.conversation_id = c.id
           ORDER BY p.principal_id) AS participant_ids,
-    title,
-    external_ref,
-    visibility,
-    agent_id,
-    agent_policy,
-    agent_version,
-    metadata,
-    last_position,
-    last_message_at,
-    forked_from_id,
-    forked_from_position,
-    version,
-    archived_at,
-    deleted_at,
-    created_at,
-    updated_at
-   FROM strongroom.conversations c;
+    c.title,
+    c.external_ref,
+    c.visibility,
+    c.agent_id,
+    c.agent_policy,
+    c.agent_version,
+    c.metadata,
+    COALESCE(l."position", 0::bigint) AS last_position,
+    l.created_at AS last_message_at,
+    c.forked_from_id,
+    c.forked_from_position,
+    c.version,
+    c.archived_at,
+    c.deleted_at,
+    c.created_at,
+    c.updated_at
+   FROM strongroom.conversations c
+     LEFT JOIN LATERAL ( SELECT m."position",
+            m.created_at
+           FROM strongroom.messages m
+          WHERE m.tenant_id = c.tenant_id AND m.conversation_id = c.id
+          ORDER BY m."position" DESC
+         LIMIT 1) l ON true;
 
 comment on view strongroom.conversation_details is
-    'A conversation as the functions return it: with its participants, without bookkeeping columns. Under the row security of the reader.';
+    'A conversation as the functions return it: with its participants and its last message''s position and time, without bookkeeping columns. Under the row security of the reader.';
 
 grant select on table strongroom.conversation_details to authenticated;
 grant select on table strongroom.conversation_details to service_role;
