@@ -291,7 +291,8 @@ begin
 end
 $$;
 comment on function strongroom_private.check_text(text, jsonb) is
-    'A field of an object must be a text or missing; a number is not taken for its digits. Errors: SR001.';
+    'A field of an object must be a text or missing; a number is not taken for its digits. Errors:'
+    ' SR001.';
 
 create function strongroom_private.check_limit(p_limit integer)
 returns void

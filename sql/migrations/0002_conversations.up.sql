@@ -813,8 +813,8 @@ left join lateral (
     limit 1
 ) as l on true;
 comment on view strongroom.conversation_details is
-    'A conversation as the functions return it: with its participants and its last message''s position'
-    ' and time, without bookkeeping columns. Under the row security of the reader.';
+    'A conversation as the functions return it: with its participants and its last message''s'
+    ' position and time, without bookkeeping columns. Under the row security of the reader.';
 
 create type strongroom.created_conversation as (
     tenant_id text,
@@ -850,8 +850,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 begin
-    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take this
-    -- lock, so the writer either comes first, or finds the conversation gone.
+    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take
+    -- this lock, so the writer either comes first, or finds the conversation gone.
     perform
     from strongroom.conversations as c
     inner join strongroom.tenants as t on t.tenant_id = c.tenant_id
@@ -872,8 +872,8 @@ begin
 end
 $$;
 comment on function strongroom_private.lock_conversation(text, text) is
-    'Lock a living conversation of an active tenant until the end of the transaction: the first step of'
-    ' every write on it. Errors: SR010, SR020.';
+    'Lock a living conversation of an active tenant until the end of the transaction: the first'
+    ' step of every write on it. Errors: SR010, SR020.';
 
 create function strongroom_private.find_last_position(p_tenant_id text, p_conversation_id text)
 returns bigint
@@ -1155,7 +1155,7 @@ declare
     v_principal_id text := strongroom_private.enter_tenant(p_tenant_id);
 begin
     if p_external_ref is not null then
-        -- It is unique in the tenant: a user could learn which ones exist, and take them from the host.
+        -- It is unique in the tenant: a user could learn which exist, and take them from the host.
         perform strongroom_private.fail(
             'permission_denied',
             'only hosts give a conversation an external_ref',
@@ -1752,7 +1752,7 @@ as $$
 begin
     perform strongroom_private.fail(
         'unavailable',
-        'another transaction is appending the same message id, or has appended since this one began',
+        'another transaction appends the same message id, or has appended since this one began',
         '{"path": "messages"}',
         'Repeat the call: the outcome will say which of the two the id belongs to.'
     );
@@ -1771,7 +1771,7 @@ returns table (id text, outcome text, "position" bigint, created_at timestamptz,
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
--- A connection keeps its plans; one made while the table was small must not scan it when it is large.
+-- A connection keeps its plans; one made while the table was small must not scan it when large.
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -1804,9 +1804,10 @@ begin
     perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
     v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 
-    -- Under the lock no other writer of this conversation can come between judging and inserting. The
-    -- same id may still arrive in another conversation at this moment: `on conflict` waits for that
-    -- transaction, and if it wins, the positions here would have a gap, so the whole call is refused.
+    -- Under the lock no other writer of this conversation can come between judging and inserting.
+    -- The same id may still arrive in another conversation at this moment: `on conflict` waits for
+    -- that transaction, and if it wins, the positions here would have a gap, so the whole call is
+    -- refused.
     insert into strongroom.messages (
         tenant_id, conversation_id, position, id, role, parts, author_id, run_id, turn, metadata
     )
@@ -1883,7 +1884,7 @@ begin
                 else 'other-content'
             end as conflict
         from input as i
-        -- `offset 0` keeps this one probe of the index of ids per message, whatever statistics say.
+        -- `limit 1` keeps this one probe of the index of ids per message, whatever statistics say.
         left join lateral (
             select
                 m.id,
@@ -1899,7 +1900,7 @@ begin
             from strongroom.messages as m
             where m.tenant_id = p_tenant_id
                 and m.id = i.id
-            offset 0
+            limit 1
         ) as m on true
     ),
     inserted as (

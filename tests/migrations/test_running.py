@@ -164,7 +164,6 @@ def test_a_way_back_run_past_its_refusal_deletes_nothing(
     assert drifts(empty_database, step.version) == []
 
 
-@pytest.mark.xfail(reason="the ups do not make the session read-only yet", strict=True)
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_an_up_run_past_its_refusal_makes_nothing(step: Step, empty_database: Database) -> None:
     go_up(empty_database, step.version - 1)

@@ -36,9 +36,10 @@ begin
     perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
     v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 
-    -- Under the lock no other writer of this conversation can come between judging and inserting. The
-    -- same id may still arrive in another conversation at this moment: `on conflict` waits for that
-    -- transaction, and if it wins, the positions here would have a gap, so the whole call is refused.
+    -- Under the lock no other writer of this conversation can come between judging and inserting.
+    -- The same id may still arrive in another conversation at this moment: `on conflict` waits for
+    -- that transaction, and if it wins, the positions here would have a gap, so the whole call is
+    -- refused.
     insert into strongroom.messages (
         tenant_id, conversation_id, position, id, role, parts, author_id, run_id, turn, metadata
     )
@@ -115,7 +116,7 @@ begin
                 else 'other-content'
             end as conflict
         from input as i
-        -- `offset 0` keeps this one probe of the index of ids per message, whatever statistics say.
+        -- `limit 1` keeps this one probe of the index of ids per message, whatever statistics say.
         left join lateral (
             select
                 m.id,
@@ -131,7 +132,7 @@ begin
             from strongroom.messages as m
             where m.tenant_id = p_tenant_id
                 and m.id = i.id
-            offset 0
+            limit 1
         ) as m on true
     ),
     inserted as (

@@ -10,7 +10,7 @@ declare
     v_principal_id text := strongroom_private.enter_tenant(p_tenant_id);
 begin
     if p_external_ref is not null then
-        -- It is unique in the tenant: a user could learn which ones exist, and take them from the host.
+        -- It is unique in the tenant: a user could learn which exist, and take them from the host.
         perform strongroom_private.fail(
             'permission_denied',
             'only hosts give a conversation an external_ref',

@@ -9,7 +9,7 @@ AS $function$
 begin
     perform strongroom_private.fail(
         'unavailable',
-        'another transaction is appending the same message id, or has appended since this one began',
+        'another transaction appends the same message id, or has appended since this one began',
         '{"path": "messages"}',
         'Repeat the call: the outcome will say which of the two the id belongs to.'
     );

@@ -7,8 +7,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.lock_conversation(p_tenant_id text
  SET enable_seqscan TO 'off'
 AS $function$
 begin
-    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take this
-    -- lock, so the writer either comes first, or finds the conversation gone.
+    -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take
+    -- this lock, so the writer either comes first, or finds the conversation gone.
     perform
     from strongroom.conversations as c
     inner join strongroom.tenants as t on t.tenant_id = c.tenant_id
