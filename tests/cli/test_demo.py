@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +15,22 @@ from rich.cells import cell_len
 from strongroom.embedded import EmbeddedServer
 from strongroom.migrations import load_migrations
 from tests.cli.conftest import Cli, Ran, run_process
+from tests.servers import eventually
 
 
 @pytest.fixture
 def reachable() -> Iterator[Path]:
     """A folder that the server's user can reach: pytest's own are closed to it when we are root."""
-    with tempfile.TemporaryDirectory(prefix="strongroom-demo-") as made:
-        Path(made).chmod(0o755)
-        yield Path(made)
+    made = Path(tempfile.mkdtemp(prefix="strongroom-demo-"))
+    made.chmod(0o755)
+    yield made
+
+    def is_gone() -> bool:
+        shutil.rmtree(made, ignore_errors=True)
+        return not made.exists()
+
+    # The server may still be putting its last files down.
+    eventually(is_gone, f"{made} is removed")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
@@ -18,6 +18,7 @@ texts = st.lists(st.sampled_from(WHOLE), max_size=60).map("".join)
 
 
 @given(texts, st.integers(2, 30))
+@example(" 🇯🇵🇯🇵", 3)
 def test_wrapping_loses_nothing_but_blanks_and_stays_within_the_width(
     text: str, width: int
 ) -> None:

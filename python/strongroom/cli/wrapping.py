@@ -39,7 +39,8 @@ def _break_offsets(plain: str, width: int) -> list[int]:
             used += size
             blank, used_at_blank = end, used
             continue
-        if used + size > width and start > (offsets[-1] if offsets else 0):
+        # Once at the blank, and again before this very character where that was not enough.
+        while used + size > width and start > (offsets[-1] if offsets else 0):
             if blank > (offsets[-1] if offsets else 0):
                 offsets.append(blank)
                 used -= used_at_blank
