@@ -1021,12 +1021,12 @@ begin
     where d.tenant_id = p_tenant_id
         and d.id = p_conversation_id
         and (d.deleted_at is not null) = p_deleted
-        and (not p_deleted or v_viewer_id is null or d.owner_id = v_viewer_id);
+        and (not p_deleted or v_viewer_id is null);
 end
 $$;
 comment on function strongroom.find_conversation(text, text, text, boolean) is
     'The conversation, or no row when it does not exist or the viewer may not read it. With'
-    ' p_deleted, a soft-deleted one, for hosts and owners. Errors: SR001, SR020, SR021. Callers:'
+    ' p_deleted, a soft-deleted one, which hosts alone see. Errors: SR001, SR020, SR021. Callers:'
     ' hosts, users.';
 
 create function strongroom.create_conversation(
@@ -1685,7 +1685,7 @@ begin
     else
         v_page := concat_ws(
             ' union ',
-            '(' || format(v_page, '', 'and c.owner_id = $5') || ')',
+            '(' || format(v_page, '', 'and c.owner_id = $5 and c.deleted_at is null') || ')',
             '(' || format(
                 v_page, '', 'and c.visibility = ''tenant'' and c.deleted_at is null'
             ) || ')',

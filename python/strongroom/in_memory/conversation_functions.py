@@ -111,14 +111,14 @@ def _check_agent_binding(policy: AgentPolicy | None, version: int | None) -> Non
 def find_conversation(
     tables: Tables, *, conversation_id: str, viewer_id: str | None, deleted: bool
 ) -> Conversation | None:
-    """Return it, where the viewer may read it; a soft-deleted one for hosts and its owner."""
+    """Return it, where the viewer may read it; a soft-deleted one for hosts alone."""
     row = tables.conversations.get(conversation_id)
     return row.record if row and _is_listed(row.record, viewer_id, deleted=deleted) else None
 
 
 def _is_listed(conversation: Conversation, viewer_id: str | None, *, deleted: bool) -> bool:
     if deleted:
-        return conversation.deleted_at is not None and viewer_id in {None, conversation.owner_id}
+        return conversation.deleted_at is not None and viewer_id is None
     return is_readable(conversation, viewer_id)
 
 

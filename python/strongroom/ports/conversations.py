@@ -91,7 +91,7 @@ class ConversationStore(Protocol):
             tenant_id: the tenant.
             conversation_id: the conversation.
             viewer: read with this principal's permissions; None reads as the host.
-            deleted: look among the soft-deleted ones instead.
+            deleted: look among the soft-deleted ones instead, which hosts alone see.
 
         Raises:
             NotFound: SR010.
@@ -137,7 +137,7 @@ class ConversationStore(Protocol):
             owner_id: only what this principal owns.
             external_ref: only the one with this name.
             archived: only archived ones, or only others.
-            deleted: the soft-deleted ones instead of the living.
+            deleted: the soft-deleted ones instead of the living; hosts alone see them.
 
         Raises:
             InvalidCursor: SR002, also for a cursor of another filter.

@@ -329,7 +329,7 @@ class SqlCheckpointStore(SqlStore):
             claim_token=claim_token,
             expected_sequence=expected_sequence,
             state=None if state is None else Document(state),
-            data_base64=None if data is None else base64.b64encode(data).decode(),
+            data=None if data is None else base64.b64encode(data).decode(),
             checkpoint_id=checkpoint_id or new_id(),
         )
 

@@ -57,7 +57,7 @@ begin
     else
         v_page := concat_ws(
             ' union ',
-            '(' || format(v_page, '', 'and c.owner_id = $5') || ')',
+            '(' || format(v_page, '', 'and c.owner_id = $5 and c.deleted_at is null') || ')',
             '(' || format(
                 v_page, '', 'and c.visibility = ''tenant'' and c.deleted_at is null'
             ) || ')',
