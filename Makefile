@@ -100,6 +100,17 @@ test-migrations: $(READY) ## Up, down, up again; drift; every way of installing
 test-concurrency: $(READY) ## Crashes, cancellation, races
 	@$(PYTEST) tests/concurrency $(ARGS)
 
+.PHONY: test-worker
+test-worker: $(READY) ## The durable worker, in memory, on PostgreSQL, and as a process
+	@$(PYTEST) tests/worker $(ARGS)
+
+# How long `make soak` kills workers; CI takes a minute of it.
+SECONDS_OF_SOAK := $(if $(filter-out environment,$(origin SECONDS)),$(SECONDS),300)
+
+.PHONY: soak
+soak: $(READY) ## Workers are killed at random: make soak SECONDS=600; prints what it counted
+	@STRONGROOM_SOAK_SECONDS=$(SECONDS_OF_SOAK) $(PYTEST) tests/soak $(ARGS)
+
 .PHONY: test-push
 test-push: setup ## `supabase db push`, advisors and lint, with the real CLI (Node)
 	@$(PYTEST) tests/push tests/platform $(ARGS)

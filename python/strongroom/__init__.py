@@ -42,3 +42,10 @@ from strongroom.ports import SchemaManager as SchemaManager
 from strongroom.ports import SessionStateStore as SessionStateStore
 from strongroom.ports import TenantStore as TenantStore
 from strongroom.ports import ThreadSummaryStore as ThreadSummaryStore
+from strongroom.run_context import Approval as Approval
+from strongroom.run_context import RetryLater as RetryLater
+from strongroom.run_context import RunCancelled as RunCancelled
+from strongroom.run_context import RunContext as RunContext
+from strongroom.run_context import TurnResult as TurnResult
+from strongroom.worker import DurableWorker as DurableWorker
+from strongroom.worker import Handler as Handler

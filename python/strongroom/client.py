@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from typing import get_args
 
 from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.infrastructure.work_signals import WorkSignals
 from strongroom.models.health import Capability, Health
 from strongroom.ports import (
+    CheckpointStore,
     ConversationStore,
+    DistributedLockStore,
+    InteractionStore,
+    JobDispatcher,
     MessageStore,
+    RealtimePublisher,
+    RunStore,
     SchemaManager,
     SessionStateStore,
     TenantStore,
@@ -28,6 +35,12 @@ class Ports:
     messages: MessageStore
     session_state: SessionStateStore
     summaries: ThreadSummaryStore
+    runs: RunStore
+    checkpoints: CheckpointStore
+    interactions: InteractionStore
+    jobs: JobDispatcher
+    locks: DistributedLockStore
+    realtime: RealtimePublisher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +69,12 @@ class Strongroom(Ports):
     Attributes:
         schema: creates and upgrades the tables.
         capabilities: what this adapter can do here.
+        work_signals: how a worker waits for work.
     """
 
     schema: SchemaManager
     capabilities: frozenset[Capability]
+    work_signals: WorkSignals
     begin: Callable[[str], AbstractAsyncContextManager[UnitOfWork]]
     read_health: Callable[[], Awaitable[Health]]
 

@@ -10,6 +10,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from strongroom.client import Strongroom, check_features
 from strongroom.errors import InvalidArgument
+from strongroom.infrastructure.listening import ConnectToListen, listening_connection
 from strongroom.models.health import SchemaMode, TextPolicy
 from strongroom.postgres import owner_connection, sql_store
 from strongroom.schema import SqlSchemaManager, provision
@@ -99,15 +100,19 @@ async def connect(
                 # Before the pool: the role that calls run as may be made by the first migration.
                 await provision(SqlSchemaManager(as_owner), mode)
             transport: PoolTransport | ConnectionTransport
+            # A caller's pool or connection, or a transaction pooler, gives none to listen on.
+            to_listen: ConnectToListen | None = None
             if connection is not None:
                 transport = ConnectionTransport(connection, text_policy=text_policy)
             else:
                 if pool is None:
+                    if pooler is None:
+                        to_listen = listening_connection(str(url))
                     pool = await stack.enter_async_context(
                         _pool(str(url), pooler, pool_min, pool_max, timeout)
                     )
                 transport = PoolTransport(pool, text_policy=text_policy, timeout=timeout)
-            store = sql_store(transport, as_owner)
+            store = sql_store(transport, as_owner, to_listen)
             if as_owner is None and isinstance(store.schema, SqlSchemaManager):
                 await provision(store.schema, mode)
         check_features(features, store.capabilities, adapter)

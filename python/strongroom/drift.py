@@ -47,7 +47,7 @@ class Drift:
 
     Attributes:
         kind: schema, table, column, constraint, index, policy, trigger, function, view, type,
-            comment, or, never made by strongroom: rule, relation.
+            sequence, comment, or, never made by strongroom: rule, relation.
         name: its qualified name; for a comment, the kind and name of what it describes.
         problem: ``changed``, ``missing`` or ``unexpected``.
     """
@@ -150,7 +150,7 @@ def _drift(key: str, problem: Problem) -> Drift:
 def _without_consequences(found: list[Drift]) -> Iterable[Drift]:
     """Leave out what follows from another entry: a missing table's columns, a new one's comment."""
     whole = {(drift.kind, drift.name, drift.problem) for drift in found}
-    parents = ("table", "view", "relation")
+    parents = ("table", "view", "sequence", "relation")
     for drift in found:
         if drift.problem == "changed":
             yield drift

@@ -84,6 +84,7 @@ described as (
             when 'v' then 'view'
             when 'r' then 'table'
             when 'c' then 'type'
+            when 'S' then 'sequence'
             else 'relation'
         end,
         r.name,
@@ -99,6 +100,19 @@ described as (
             case
                 when r.relkind in ('v', 'm') then pg_catalog.array_to_string(r.reloptions, ', ')
             end,
+            (
+                select pg_catalog.format(
+                    'as %s start %s increment %s from %s to %s cycle %s',
+                    pg_catalog.format_type(q.seqtypid, null),
+                    q.seqstart,
+                    q.seqincrement,
+                    q.seqmin,
+                    q.seqmax,
+                    q.seqcycle
+                )
+                from pg_catalog.pg_sequence as q
+                where q.seqrelid = r.oid
+            ),
             case
                 when r.relkind not in ('r', 'p', 'S') then (
                     select pg_catalog.string_agg(

@@ -9,12 +9,20 @@ import psycopg
 from pydantic import TypeAdapter
 
 from strongroom.client import Strongroom, UnitOfWork
+from strongroom.infrastructure import PostgresRealtimePublisher
+from strongroom.infrastructure.listening import ConnectToListen
+from strongroom.infrastructure.work_signals import listening
 from strongroom.models.base import Record
 from strongroom.models.health import Capability, Health
 from strongroom.schema import Connect, SqlSchemaManager
 from strongroom.stores import (
+    SqlCheckpointStore,
     SqlConversationStore,
+    SqlDistributedLockStore,
+    SqlInteractionStore,
+    SqlJobDispatcher,
     SqlMessageStore,
+    SqlRunStore,
     SqlSessionStateStore,
     SqlTenantStore,
     SqlThreadSummaryStore,
@@ -23,7 +31,14 @@ from strongroom.transports.base import Transport
 from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport
 
 CAPABILITIES: frozenset[Capability] = frozenset(
-    {"transactions", "row_level_security", "managed_schema"}
+    {
+        "transactions",
+        "row_level_security",
+        "managed_schema",
+        "durable_jobs",
+        "distributed_locking",
+        "realtime",
+    }
 )
 
 
@@ -41,7 +56,12 @@ class _HealthRow(Record):
 _HEALTH = TypeAdapter(list[_HealthRow])
 
 
-def sql_ports(transport: Transport) -> dict[str, object]:
+def sql_ports(
+    transport: Transport,
+    connect_to_listen: ConnectToListen | None = None,
+    *,
+    in_unit: bool = False,
+) -> dict[str, object]:
     """Return the ports on a transport, by attribute."""
     return {
         "tenants": SqlTenantStore(transport),
@@ -49,6 +69,14 @@ def sql_ports(transport: Transport) -> dict[str, object]:
         "messages": SqlMessageStore(transport),
         "session_state": SqlSessionStateStore(transport),
         "summaries": SqlThreadSummaryStore(transport),
+        "runs": SqlRunStore(transport),
+        "checkpoints": SqlCheckpointStore(transport),
+        "interactions": SqlInteractionStore(transport),
+        "jobs": SqlJobDispatcher(transport),
+        "locks": SqlDistributedLockStore(transport),
+        "realtime": PostgresRealtimePublisher(
+            transport, connect=connect_to_listen, in_unit=in_unit
+        ),
     }
 
 
@@ -57,7 +85,7 @@ def _unit_of_work(transport: Transport, tenant_id: str) -> AbstractAsyncContextM
     async def begin() -> AsyncIterator[UnitOfWork]:
         async with transport.unit_of_work(tenant_id) as inner:
             yield UnitOfWork(
-                **sql_ports(inner),  # type: ignore[arg-type]
+                **sql_ports(inner, in_unit=True),  # type: ignore[arg-type]
                 tenant_id=tenant_id,
                 begin_nested=lambda nested: _unit_of_work(inner, nested),
             )
@@ -66,13 +94,16 @@ def _unit_of_work(transport: Transport, tenant_id: str) -> AbstractAsyncContextM
 
 
 def sql_store(
-    transport: PoolTransport | ConnectionTransport, connect_as_owner: Connect | None = None
+    transport: PoolTransport | ConnectionTransport,
+    connect_as_owner: Connect | None = None,
+    connect_to_listen: ConnectToListen | None = None,
 ) -> Strongroom:
     """Put a store together on a transport.
 
     Args:
         transport: how calls reach the database.
         connect_as_owner: how the schema manager does; None uses the transport's connections.
+        connect_to_listen: how subscriptions get a connection of their own; None makes them poll.
     """
     schema = SqlSchemaManager(connect_as_owner or transport.connection)
 
@@ -101,9 +132,10 @@ def sql_store(
         )
 
     return Strongroom(
-        **sql_ports(transport),  # type: ignore[arg-type]
+        **sql_ports(transport, connect_to_listen),  # type: ignore[arg-type]
         schema=schema,
         capabilities=CAPABILITIES,
+        work_signals=listening(connect_to_listen),
         begin=lambda tenant_id: _unit_of_work(transport, tenant_id),
         read_health=read_health,
     )

@@ -241,6 +241,7 @@ def _read(rows: _Rows, born: dict[str, str], fingerprint: drift.Fingerprint) -> 
         views=tuple(relations["v"]),
         types=tuple(relations["c"]),
         functions=tuple(functions),
+        sequences=tuple(sorted(key.split(" ")[1] for key in born if key.startswith("sequence "))),
         grants=tuple(Grant(**row) for row in rows(_GRANTS)),
         errors=tuple(
             (row["code"], row["name"], row["retryable"], row["meaning"])

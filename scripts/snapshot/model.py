@@ -126,6 +126,7 @@ class Present:
     views: tuple[Relation, ...]
     types: tuple[Relation, ...]
     functions: tuple[Function, ...]
+    sequences: tuple[str, ...]
     grants: tuple[Grant, ...]
     errors: tuple[tuple[str, str, bool, str], ...]
     schemas: dict[str, str]

@@ -204,6 +204,7 @@ def _grants(present: Present) -> Iterator[str]:
     kinds: list[tuple[str, Iterable[str]]] = [
         ("Schemas", present.schemas),
         ("Tables and views", sorted(r.full_name for r in (*present.tables, *present.views))),
+        ("Sequences", present.sequences),
         ("Functions", [f.full_name for f in present.functions if f.schema == "strongroom"]),
         ("Helpers", [f.full_name for f in present.functions if f.schema != "strongroom"]),
     ]

@@ -1079,7 +1079,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     delete from strongroom_private.grants as g
-    where g.object_kind = 'table'
+    where g.object_kind in ('table', 'sequence')
         and to_regclass(g.object_name) is null;
     delete from strongroom_private.grants as g
     where g.object_kind = 'function'

@@ -1,7 +1,14 @@
 -- Hosts still read a suspended tenant; nobody writes to it, and its users see only its own row.
 begin;
 \ir support/stories.psql
-select plan((select (2 * count(*))::integer from stories.tables()) + 10);
+select plan(
+    (
+        select (2 * count(*))::integer
+        from stories.tables() as t
+        where not stories.is_for_hosts_alone(t)
+    )
+    + 15
+);
 select stories.found_a_world();
 
 select stories.become_host();
@@ -25,7 +32,12 @@ from (
         ('select strongroom.create_conversation(''acme'', ''ada'')'),
         ('select strongroom.add_member(''acme'', ''eve'')'),
         ('select strongroom.soft_delete_conversation(''acme'', ''open'')'),
-        ('select strongroom.put_session_state(''acme'', ''open'', ''{}'', 1)')
+        ('select strongroom.put_session_state(''acme'', ''open'', ''{}'', 1)'),
+        ('select strongroom.create_run(''acme'', ''open'')'),
+        ('select strongroom.enqueue_job(''acme'', ''index'')'),
+        ('select strongroom.acquire_lock(''acme'', ''other'', ''worker'')'),
+        ('select strongroom.publish_events(''acme'', ''private'', ''[{"kind": "x"}]'')'),
+        ('select strongroom.prune_jobs(''acme'', now())')
 ) as f (statement);
 
 select stories.become_user('ada', 'acme');
@@ -34,7 +46,8 @@ select is(
     case t when 'strongroom.tenants' then '{acme}' else '{}' end::text[],
     format('what a user of a suspended tenant sees in %s', t)
 )
-from stories.tables() as t;
+from stories.tables() as t
+where not stories.is_for_hosts_alone(t);
 select is(
     stories.outcome('select * from strongroom.list_conversations(''acme'')'),
     'SR020',
@@ -46,7 +59,8 @@ select is(
     '{globex}',
     format('another tenant''s users go on seeing theirs in %s', t)
 )
-from stories.tables() as t;
+from stories.tables() as t
+where not stories.is_for_hosts_alone(t);
 
 select stories.become_host();
 select is(

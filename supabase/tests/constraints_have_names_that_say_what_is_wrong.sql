@@ -255,6 +255,653 @@ from (
         )
 ) as v (table_name, constraint_name, statement);
 
+insert into stories.violations (constraint_name, statement)
+values
+    (
+        'strongroom.runs: runs_pkey',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''open-run'','
+        ' ''private'', 2, false, false, '''')'
+    ),
+    (
+        'strongroom.runs: a_run_has_one_number_in_its_conversation',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''private'','
+        ' 1, false, false, '''')'
+    ),
+    (
+        'strongroom.runs: a_conversation_has_one_head',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''private'','
+        ' 2, true, false, '''')'
+    ),
+    (
+        'strongroom.runs: run_belongs_to_a_conversation',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''none'', 1,'
+        ' false, false, '''')'
+    ),
+    (
+        'strongroom.runs: id_has_1_to_255_characters',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', '''', ''private'', 2,'
+        ' false, false, '''')'
+    ),
+    (
+        'strongroom.runs: number_is_positive',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''private'','
+        ' 0, false, false, '''')'
+    ),
+    (
+        'strongroom.runs: status_is_known',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number, status,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''stateless'','
+        ' 1, ''asleep'', true, false, '''')'
+    ),
+    (
+        'strongroom.runs: a_finished_run_is_no_head',
+        'update strongroom.runs set status = ''completed'', finished_at = now(),'
+        ' lease_expires_at = null, claimable_at = null where tenant_id = ''acme'' and'
+        ' id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: only_a_head_has_left_the_queue',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number, status,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''private'','
+        ' 2, ''waiting_for_question'', false, false, '''')'
+    ),
+    (
+        'strongroom.runs: only_a_waiting_head_is_ready',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, creation_digest) values (''acme'', ''x'', ''private'','
+        ' 2, false, true, '''')'
+    ),
+    (
+        'strongroom.runs: a_running_run_has_a_claim',
+        'update strongroom.runs set worker_id = null where tenant_id = ''acme'' and'
+        ' id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: only_a_running_run_has_a_lease',
+        'insert into strongroom.runs (tenant_id, id, conversation_id, number,'
+        ' is_head, is_ready, lease_expires_at, creation_digest) values (''acme'','
+        ' ''x'', ''private'', 2, false, false, now(), '''')'
+    ),
+    (
+        'strongroom.runs: a_finished_run_knows_when',
+        'update strongroom.runs set finished_at = now() where tenant_id = ''acme'''
+        ' and id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: a_failed_run_says_why',
+        'update strongroom.runs set status = ''failed'', is_head = false, finished_at'
+        ' = now(), lease_expires_at = null, claimable_at = null where tenant_id ='
+        ' ''acme'' and id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: a_finished_run_is_not_claimable',
+        'update strongroom.runs set status = ''completed'', is_head = false,'
+        ' finished_at = now(), lease_expires_at = null where tenant_id = ''acme'' and'
+        ' id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: agent_id_has_1_to_255_characters',
+        'update strongroom.runs set agent_id = '''' where tenant_id = ''acme'' and id'
+        ' = ''private-run'''
+    ),
+    (
+        'strongroom.runs: agent_version_is_positive',
+        'update strongroom.runs set agent_id = ''a'', agent_version = 0 where'
+        ' tenant_id = ''acme'' and id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: only_an_agent_has_a_version',
+        'update strongroom.runs set agent_version = 1 where tenant_id = ''acme'' and'
+        ' id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: attempt_is_not_negative',
+        'update strongroom.runs set attempt = -1 where tenant_id = ''acme'' and id ='
+        ' ''private-run'''
+    ),
+    (
+        'strongroom.runs: max_attempts_is_positive',
+        'update strongroom.runs set max_attempts = 0 where tenant_id = ''acme'' and'
+        ' id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: worker_id_has_1_to_255_characters',
+        'update strongroom.runs set worker_id = '''' where tenant_id = ''acme'' and'
+        ' id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: input_is_an_object',
+        'update strongroom.runs set input = ''[]'' where tenant_id = ''acme'' and id'
+        ' = ''private-run'''
+    ),
+    (
+        'strongroom.runs: input_has_at_most_1_mib',
+        'update strongroom.runs set input = jsonb_build_object(''x'', repeat(''x'','
+        ' 1048576)) where tenant_id = ''acme'' and id = ''private-run'''
+    ),
+    (
+        'strongroom.runs: error_is_an_object',
+        'update strongroom.runs set error = ''7'' where tenant_id = ''acme'' and id ='
+        ' ''private-run'''
+    ),
+    (
+        'strongroom.run_events: run_events_pkey',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 1, ''private'', ''x'', ''x'', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: an_event_id_is_used_once_in_a_run',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''e1'', ''x'', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: event_belongs_to_a_run',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''none'', 1, ''private'', ''x'', ''x'', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: sequence_is_positive',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 0, ''private'', ''x'', ''x'', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: id_has_1_to_255_characters',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 2, ''private'', '''', ''x'', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: kind_has_1_to_255_characters',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''x'', '''', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: data_is_an_object',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''x'', ''x'', ''[]'', 1, 0)'
+    ),
+    (
+        'strongroom.run_events: data_has_at_most_1_mib',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''x'', ''x'','
+        ' jsonb_build_object(''x'', repeat(''x'', 1048576)), 1, 0)'
+    ),
+    (
+        'strongroom.run_events: resumes_after_is_before_the_event',
+        'insert into strongroom.run_events (tenant_id, run_id, sequence,'
+        ' conversation_id, id, kind, data, claim_token, resumes_after) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''x'', ''x'', ''{}'', 1, 2)'
+    ),
+    (
+        'strongroom.checkpoints: checkpoints_pkey',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''private-run'', 1, ''private'', ''x'', ''{}'', 2, 0, 1)'
+    ),
+    (
+        'strongroom.checkpoints: a_checkpoint_id_is_used_once_in_a_run',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''k1'', ''{}'', 2, 0, 1)'
+    ),
+    (
+        'strongroom.checkpoints: checkpoint_belongs_to_a_run',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''none'', 1, ''private'', ''x'', ''{}'', 2, 0, 1)'
+    ),
+    (
+        'strongroom.checkpoints: sequence_is_positive',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''private-run'', 0, ''private'', ''x'', ''{}'', 2, 0, 1)'
+    ),
+    (
+        'strongroom.checkpoints: id_has_1_to_255_characters',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''private-run'', 2, ''private'', '''', ''{}'', 2, 0, 1)'
+    ),
+    (
+        'strongroom.checkpoints: a_checkpoint_has_state_or_data',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''x'', null, 2, 0, 1)'
+    ),
+    (
+        'strongroom.checkpoints: a_checkpoint_has_at_most_16_mib',
+        'insert into strongroom.checkpoints (tenant_id, run_id, sequence,'
+        ' conversation_id, id, state, size_bytes, event_sequence, claim_token) values'
+        ' (''acme'', ''private-run'', 2, ''private'', ''x'', ''{}'', 16777217, 0, 1)'
+    ),
+    (
+        'strongroom.interactions: interactions_pkey',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt) values (''acme'', ''open-approval'','
+        ' ''private-run'', ''private'', '''', ''question'', ''?'')'
+    ),
+    (
+        'strongroom.interactions: interaction_belongs_to_a_run',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt) values (''acme'', ''x'', ''none'','
+        ' ''private'', '''', ''question'', ''?'')'
+    ),
+    (
+        'strongroom.interactions: id_has_1_to_255_characters',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt) values (''acme'', '''', ''private-run'','
+        ' ''private'', '''', ''question'', ''?'')'
+    ),
+    (
+        'strongroom.interactions: kind_is_question_or_approval',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt) values (''acme'', ''x'', ''private-run'','
+        ' ''private'', '''', ''wish'', ''?'')'
+    ),
+    (
+        'strongroom.interactions: status_is_known',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, status, resolved_at) values (''acme'','
+        ' ''x'', ''private-run'', ''private'', '''', ''question'', ''?'', ''lost'','
+        ' now())'
+    ),
+    (
+        'strongroom.interactions: a_question_has_a_prompt',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, status) values (''acme'', ''x'', ''private-run'','
+        ' ''private'', '''', ''question'', ''pending'')'
+    ),
+    (
+        'strongroom.interactions: an_approval_names_tool_and_input',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name) values (''acme'', ''x'', ''private-run'','
+        ' ''private'', '''', ''approval'', ''refund'')'
+    ),
+    (
+        'strongroom.interactions: a_question_is_answered_not_decided',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, status, decision, resolved_at) values'
+        ' (''acme'', ''x'', ''private-run'', ''private'', '''', ''question'', ''?'','
+        ' ''denied'', ''deny'', now())'
+    ),
+    (
+        'strongroom.interactions: an_approval_is_decided_not_answered',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name, input, status, answer, resolved_at)'
+        ' values (''acme'', ''x'', ''private-run'', ''private'', '''', ''approval'','
+        ' ''refund'', ''{}'', ''answered'', ''1'', now())'
+    ),
+    (
+        'strongroom.interactions: an_answered_question_has_an_answer',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, status, resolved_at) values (''acme'','
+        ' ''x'', ''private-run'', ''private'', '''', ''question'', ''?'','
+        ' ''answered'', now())'
+    ),
+    (
+        'strongroom.interactions: decision_is_known',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name, input, decision) values (''acme'', ''x'','
+        ' ''private-run'', ''private'', '''', ''approval'', ''refund'', ''{}'','
+        ' ''maybe'')'
+    ),
+    (
+        'strongroom.interactions: a_decision_is_that_of_its_status',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name, input, status, decision, resolved_at)'
+        ' values (''acme'', ''x'', ''private-run'', ''private'', '''', ''approval'','
+        ' ''refund'', ''{}'', ''approved'', ''deny'', now())'
+    ),
+    (
+        'strongroom.interactions: a_resolved_interaction_knows_when',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, resolved_at) values (''acme'', ''x'','
+        ' ''private-run'', ''private'', '''', ''question'', ''?'', now())'
+    ),
+    (
+        'strongroom.interactions: only_an_approved_call_is_claimed',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name, input, claimed_at, claim_token, claim_id)'
+        ' values (''acme'', ''x'', ''private-run'', ''private'', '''', ''approval'','
+        ' ''refund'', ''{}'', now(), 1, ''x'')'
+    ),
+    (
+        'strongroom.interactions: a_claimed_call_knows_its_claim',
+        'update strongroom.interactions set claimed_at = now() where tenant_id ='
+        ' ''acme'' and id = ''private-approval'''
+    ),
+    (
+        'strongroom.interactions: tool_name_has_1_to_255_characters',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name, input) values (''acme'', ''x'','
+        ' ''private-run'', ''private'', '''', ''approval'', '''', ''{}'')'
+    ),
+    (
+        'strongroom.interactions: prompt_has_at_most_64_kib',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt) values (''acme'', ''x'', ''private-run'','
+        ' ''private'', '''', ''question'', repeat(''x'', 65537))'
+    ),
+    (
+        'strongroom.interactions: options_are_a_list',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, options) values (''acme'', ''x'','
+        ' ''private-run'', ''private'', '''', ''question'', ''?'', ''{}'')'
+    ),
+    (
+        'strongroom.interactions: options_have_at_most_64_kib',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, options) values (''acme'', ''x'','
+        ' ''private-run'', ''private'', '''', ''question'', ''?'','
+        ' jsonb_build_array(repeat(''x'', 65536)))'
+    ),
+    (
+        'strongroom.interactions: input_has_at_most_1_mib',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, tool_name, input) values (''acme'', ''x'','
+        ' ''private-run'', ''private'', '''', ''approval'', ''refund'','
+        ' to_jsonb(repeat(''x'', 1048576)))'
+    ),
+    (
+        'strongroom.interactions: answer_has_at_most_64_kib',
+        'insert into strongroom.interactions (tenant_id, id, run_id, conversation_id,'
+        ' creation_digest, kind, prompt, status, answer, resolved_at) values'
+        ' (''acme'', ''x'', ''private-run'', ''private'', '''', ''question'', ''?'','
+        ' ''answered'', to_jsonb(repeat(''x'', 65536)), now())'
+    ),
+    (
+        'strongroom.approval_grants: approval_grants_pkey',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'','
+        ' ''open-approval'', ''ada'', ''x'', ''always'', null, ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: grant_belongs_to_a_tenant',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''none'', ''x'','
+        ' ''ada'', ''x'', ''always'', null, ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: grant_belongs_to_a_conversation',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', ''x'','
+        ' ''ada'', ''x'', ''conversation'', ''none'', ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: id_has_1_to_255_characters',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', '''','
+        ' ''ada'', ''x'', ''always'', null, ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: principal_id_has_1_to_255_characters',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', ''x'','
+        ' '''', ''x'', ''always'', null, ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: tool_name_has_1_to_255_characters',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', ''x'','
+        ' ''ada'', '''', ''always'', null, ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: granted_by_has_1_to_255_characters',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', ''x'','
+        ' ''ada'', ''x'', ''always'', null, '''')'
+    ),
+    (
+        'strongroom.approval_grants: scope_is_conversation_or_always',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', ''x'','
+        ' ''ada'', ''x'', ''never'', null, ''ada'')'
+    ),
+    (
+        'strongroom.approval_grants: only_a_conversation_grant_names_one',
+        'insert into strongroom.approval_grants (tenant_id, id, principal_id,'
+        ' tool_name, scope, conversation_id, granted_by) values (''acme'', ''x'','
+        ' ''ada'', ''x'', ''always'', ''open'', ''ada'')'
+    );
+
+insert into stories.violations (constraint_name, statement)
+values
+    (
+        'strongroom.jobs: jobs_pkey',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest) values (''acme'', ''job'', ''x'', ''x'','
+        ' true, now(), '''')'
+    ),
+    (
+        'strongroom.jobs: job_belongs_to_a_tenant',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest) values (''none'', ''x'', ''x'', ''x'', true,'
+        ' now(), '''')'
+    ),
+    (
+        'strongroom.jobs: id_has_1_to_255_characters',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest) values (''acme'', '''', ''x'', ''x'', true,'
+        ' now(), '''')'
+    ),
+    (
+        'strongroom.jobs: queue_has_1_to_255_characters',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest) values (''acme'', ''x'', '''', ''x'', true,'
+        ' now(), '''')'
+    ),
+    (
+        'strongroom.jobs: kind_has_1_to_255_characters',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest) values (''acme'', ''x'', ''x'', '''', true,'
+        ' now(), '''')'
+    ),
+    (
+        'strongroom.jobs: dedupe_key_has_1_to_255_characters',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, dedupe_key) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', '''')'
+    ),
+    (
+        'strongroom.jobs: status_is_known',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, status) values (''acme'', ''x'', ''x'','
+        ' ''x'', false, now(), '''', ''asleep'')'
+    ),
+    (
+        'strongroom.jobs: only_a_waiting_job_is_ready',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, status) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', ''retry_pending'')'
+    ),
+    (
+        'strongroom.jobs: an_ended_job_is_not_claimable',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, status, claimable_at, finished_at) values'
+        ' (''acme'', ''x'', ''x'', ''x'', false, now(), '''', ''completed'', now(),'
+        ' now())'
+    ),
+    (
+        'strongroom.jobs: a_job_becomes_claimable_in_one_way',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, claimable_at) values (''acme'', ''x'','
+        ' ''x'', ''x'', true, now(), '''', now())'
+    ),
+    (
+        'strongroom.jobs: a_job_that_has_not_ended_is_found_again',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest) values (''acme'', ''x'', ''x'', ''x'','
+        ' false, now(), '''')'
+    ),
+    (
+        'strongroom.jobs: a_running_job_has_a_claim',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, status) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', ''running'')'
+    ),
+    (
+        'strongroom.jobs: only_a_running_job_has_a_lease',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, lease_expires_at) values (''acme'', ''x'','
+        ' ''x'', ''x'', true, now(), '''', now())'
+    ),
+    (
+        'strongroom.jobs: an_ended_job_knows_when',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, finished_at) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', now())'
+    ),
+    (
+        'strongroom.jobs: a_failed_job_says_why',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, status, finished_at) values (''acme'','
+        ' ''x'', ''x'', ''x'', false, now(), '''', ''failed'', now())'
+    ),
+    (
+        'strongroom.jobs: attempt_is_not_negative',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, attempt) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', -1)'
+    ),
+    (
+        'strongroom.jobs: max_attempts_is_positive',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, max_attempts) values (''acme'', ''x'','
+        ' ''x'', ''x'', true, now(), '''', 0)'
+    ),
+    (
+        'strongroom.jobs: backoff_is_not_negative',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, backoff_seconds) values (''acme'', ''x'','
+        ' ''x'', ''x'', true, now(), '''', -1)'
+    ),
+    (
+        'strongroom.jobs: max_backoff_is_at_most_a_year',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, max_backoff_seconds) values (''acme'','
+        ' ''x'', ''x'', ''x'', true, now(), '''', 31536001)'
+    ),
+    (
+        'strongroom.jobs: payload_is_an_object',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, payload) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', ''[]'')'
+    ),
+    (
+        'strongroom.jobs: payload_has_at_most_64_kib',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, payload) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', jsonb_build_object(''x'', repeat(''x'', 65536)))'
+    ),
+    (
+        'strongroom.jobs: error_has_at_most_64_kib',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, error) values (''acme'', ''x'', ''x'','
+        ' ''x'', true, now(), '''', to_jsonb(repeat(''x'', 65536)))'
+    ),
+    (
+        'strongroom.jobs: a_dedupe_key_is_held_by_one_job',
+        'insert into strongroom.jobs (tenant_id, id, queue, kind, is_ready,'
+        ' available_at, creation_digest, dedupe_key) values (''acme'', ''x'','
+        ' ''default'', ''x'', true, now(), '''', ''once'')'
+    ),
+    (
+        'strongroom.locks: locks_pkey',
+        'insert into strongroom.locks (tenant_id, name, token) values (''acme'','
+        ' ''lock'', 1)'
+    ),
+    (
+        'strongroom.locks: lock_belongs_to_a_tenant',
+        'insert into strongroom.locks (tenant_id, name, token) values (''none'','
+        ' ''x'', 1)'
+    ),
+    (
+        'strongroom.locks: name_has_1_to_255_characters',
+        'insert into strongroom.locks (tenant_id, name, token) values (''acme'','
+        ' '''', 1)'
+    ),
+    (
+        'strongroom.locks: token_is_positive',
+        'insert into strongroom.locks (tenant_id, name, token) values (''acme'','
+        ' ''x'', 0)'
+    ),
+    (
+        'strongroom.locks: a_free_lock_has_no_owner',
+        'insert into strongroom.locks (tenant_id, name, token, owner_id) values'
+        ' (''acme'', ''x'', 1, ''x'')'
+    ),
+    (
+        'strongroom.topics: topics_pkey',
+        'insert into strongroom.topics (tenant_id, id) values (''acme'', ''private'')'
+    ),
+    (
+        'strongroom.topics: topic_belongs_to_a_tenant',
+        'insert into strongroom.topics (tenant_id, id) values (''none'', ''x'')'
+    ),
+    (
+        'strongroom.topics: id_has_1_to_255_characters',
+        'insert into strongroom.topics (tenant_id, id) values (''acme'', '''')'
+    ),
+    (
+        'strongroom.topics: only_what_was_published_is_trimmed',
+        'insert into strongroom.topics (tenant_id, id, trimmed_to_sequence) values'
+        ' (''acme'', ''x'', 1)'
+    ),
+    (
+        'strongroom.topic_events: topic_events_pkey',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
+        ' values (''acme'', ''private'', 1, ''x'', ''x'')'
+    ),
+    (
+        'strongroom.topic_events: an_event_id_is_used_once_in_a_topic',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
+        ' values (''acme'', ''private'', 2, ''private-t'', ''x'')'
+    ),
+    (
+        'strongroom.topic_events: event_belongs_to_a_topic',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
+        ' values (''acme'', ''none'', 2, ''x'', ''x'')'
+    ),
+    (
+        'strongroom.topic_events: sequence_is_positive',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
+        ' values (''acme'', ''private'', 0, ''x'', ''x'')'
+    ),
+    (
+        'strongroom.topic_events: id_has_1_to_255_characters',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
+        ' values (''acme'', ''private'', 2, '''', ''x'')'
+    ),
+    (
+        'strongroom.topic_events: kind_has_1_to_255_characters',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
+        ' values (''acme'', ''private'', 2, ''x'', '''')'
+    ),
+    (
+        'strongroom.topic_events: payload_is_an_object',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind,'
+        ' payload) values (''acme'', ''private'', 2, ''x'', ''x'', ''[]'')'
+    ),
+    (
+        'strongroom.topic_events: payload_has_at_most_4_kib',
+        'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind,'
+        ' payload) values (''acme'', ''private'', 2, ''x'', ''x'','
+        ' jsonb_build_object(''x'', repeat(''x'', 4096)))'
+    );
+
 select plan((select count(*)::integer from stories.violations) + 6);
 select stories.found_a_world();
 select stories.become_owner('acme');
@@ -307,7 +954,7 @@ select is(
         from pg_constraint as k
         where k.connamespace::regnamespace::text in ('strongroom', 'strongroom_private')
             and k.contype in ('c', 'f', 'u', 'x')
-            and k.conname !~ '(^|_)(is|are|has|have|knows|belongs|names|says|leads)(_|$)'
+            and k.conname !~ '(^|_)(is|are|has|have|knows|belongs|names|says|leads|becomes)(_|$)'
     ),
     null,
     'and reads as a sentence'

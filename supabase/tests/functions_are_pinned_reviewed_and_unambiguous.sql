@@ -40,6 +40,18 @@ values
     (
         'strongroom_private.append_messages_as_user',
         'a user has no right to insert: appends as themselves'
+    ),
+    (
+        'strongroom_private.dispatch_runs',
+        'a worker serves every tenant: claims the next ready runs, says their tenants and ids'
+    ),
+    (
+        'strongroom_private.list_overdue_tenants',
+        'a sweep serves every tenant: says in which ones an interaction is overdue'
+    ),
+    (
+        'strongroom_private.dispatch_jobs',
+        'a worker serves every tenant: claims the next ready jobs, returns the claimed ones'
     );
 
 select plan((select 2 * count(*)::integer from stories.functions) + 11);
@@ -53,7 +65,22 @@ select is(
             'strongroom_private.find_last_position',
             'strongroom_private.is_readable_conversation',
             'strongroom.append_messages',
-            'strongroom.list_messages'
+            'strongroom.list_messages',
+            'strongroom.create_run',
+            'strongroom_private.dispatch_runs',
+            'strongroom.claim_next_runs',
+            'strongroom.claim_run',
+            'strongroom_private.lock_run',
+            'strongroom.heartbeat_run',
+            'strongroom.append_run_events',
+            'strongroom_private.require_readable_run',
+            'strongroom.list_run_events',
+            'strongroom.save_checkpoint',
+            'strongroom.find_checkpoint',
+            'strongroom.create_interaction',
+            'strongroom_private.queue_waiting_run',
+            'strongroom_private.lock_interaction',
+            'strongroom.finish_run'
         )
         then array['enable_seqscan=off']
         else '{}'
@@ -102,10 +129,15 @@ select is(
         select array_agg(f.name)
         from stories.functions as f
         where f.prosecdef
-            and f.prosrc !~ 'enter_tenant\(|current_tenant\(\)|bound_tenant\(\)'
+            and f.prosrc !~ case
+                when f.name ~ '_private\.(dispatch_|list_overdue_)'
+                then 'if coalesce\(strongroom_private\.caller_kind\(\) <> ''host'', true\) then\s+'
+                    'perform strongroom_private\.fail\(\s*''permission_denied'''
+                else 'enter_tenant\(|current_tenant\(\)|bound_tenant\(\)'
+            end
     ),
     null,
-    'each asks which tenant is bound, as its first wall'
+    'each asks which tenant is bound, or where it serves all of them whether a host calls'
 );
 select is(
     (
@@ -137,7 +169,14 @@ select is(
         select array_agg(f.name)
         from stories.functions as f
         where f.name like 'strongroom.%'
-            and f.name not in ('strongroom.diagnose', 'strongroom.read_health')
+            and f.name not in (
+                'strongroom.diagnose',
+                'strongroom.read_health',
+                -- Workers serve every tenant.
+                'strongroom.claim_next_runs',
+                'strongroom.claim_jobs',
+                'strongroom.complete_and_claim_jobs'
+            )
             and f.proargnames[1] is distinct from 'p_tenant_id'
     ),
     null,
@@ -180,8 +219,11 @@ select set_eq(
         where f.name like 'strongroom.%'
     $$,
     array[
-        'add', 'append', 'bind', 'clear', 'count', 'create', 'diagnose', 'find', 'fork', 'list',
-        'patch', 'purge', 'put', 'read', 'remove', 'restore', 'set', 'share', 'soft', 'update'
+        'acquire', 'add', 'answer', 'append', 'bind', 'cancel', 'check', 'claim', 'clear',
+        'complete', 'count', 'create', 'decide', 'diagnose', 'enqueue', 'expire', 'fail', 'find',
+        'finish', 'fork', 'grant', 'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish',
+        'purge', 'put', 'read', 'reap', 'release', 'remove', 'renew', 'request', 'restore',
+        'retry', 'revoke', 'save', 'set', 'share', 'soft', 'trim', 'update'
     ],
     'public functions start with a verb of the closed list in sql/README.md'
 );

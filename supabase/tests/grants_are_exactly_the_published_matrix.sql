@@ -61,7 +61,7 @@ from pg_proc as p
 cross join stories.roles as r
 where p.pronamespace::regnamespace::text in ('strongroom', 'strongroom_private');
 
-select plan((select count(*)::integer from stories.answers) + 10);
+select plan((select count(*)::integer from stories.answers) + 11);
 
 select is(
     a.held,
@@ -189,16 +189,29 @@ select is_empty(
 );
 select set_eq(
     $$
+        select r
+        from stories.relations() as r
+        where not has_table_privilege('authenticated', r, 'select')
+    $$,
+    'select r from stories.relations() as r where stories.is_for_hosts_alone(r)',
+    'and not those that workers and subscribers on the host''s side work with'
+);
+select set_eq(
+    $$
         select g.object_name
         from strongroom_private.grants as g
         where g.object_kind = 'table'
             and g.privilege = 'delete'
     $$,
     array[
+        'strongroom.checkpoints',
         'strongroom.conversation_participants',
         'strongroom.conversations',
+        'strongroom.jobs',
+        'strongroom.locks',
         'strongroom.memberships',
-        'strongroom.tenants'
+        'strongroom.tenants',
+        'strongroom.topic_events'
     ],
     'hosts delete from these tables only; the rest goes by cascade'
 );
@@ -212,11 +225,14 @@ select is(
             and g.role_name <> 'authenticated'
             and g.object_name not in (
                 'strongroom_private.is_active_tenant',
-                'strongroom_private.is_participant'
+                'strongroom_private.is_participant',
+                'strongroom_private.dispatch_runs',
+                'strongroom_private.list_overdue_tenants',
+                'strongroom_private.dispatch_jobs'
             )
     ),
     null,
-    'hosts need no definer function but the two that policies ask'
+    'hosts need no definer function but the two that policies ask, and those of workers'
 );
 
 select * from finish();

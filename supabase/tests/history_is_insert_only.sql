@@ -1,8 +1,8 @@
--- Messages and summaries are never updated, deleted or truncated, whoever asks; they leave with
--- their conversation or their tenant.
+-- Messages, summaries and events are never updated, deleted or truncated, whoever asks; they leave
+-- with what they belong to, and old events of a topic by trim_topic.
 begin;
 \ir support/stories.psql
-select plan(32);
+select plan(48);
 set local client_min_messages = warning;
 select stories.found_a_world();
 
@@ -130,6 +130,45 @@ select is(
     'as they were said'
 );
 
+-- Events of runs and of topics, and what a checkpoint says.
+
+select stories.become_owner('acme');
+create table stories.events (history text, changed text);
+insert into stories.events (history, changed)
+values
+    ('strongroom.run_events', 'kind = ''other'''),
+    ('strongroom.topic_events', 'kind = ''other''');
+grant select on stories.events to public;
+select matches(
+    stories.refusal(format(s.statement, e.history, e.changed)),
+    format('^SR020 .* is insert-only: %s is refused', s.operation),
+    format('%s meets the triggers also of the owner: %s', e.history, s.operation)
+)
+from stories.events as e
+cross join (
+    values
+        ('UPDATE', 'update %1$s set %2$s where tenant_id = ''acme'''),
+        ('DELETE', 'delete from %1$s where tenant_id = ''acme'''),
+        ('TRUNCATE', 'truncate %1$s')
+) as s (operation, statement);
+select stories.become_host('acme');
+select is(
+    stories.outcome(s.statement),
+    s.outcome,
+    format('a host meets the grants, or the trigger: %s', s.statement)
+)
+from (
+    values
+        ('update strongroom.run_events set kind = ''other'' where true', '42501'),
+        ('delete from strongroom.run_events where true', '42501'),
+        ('truncate strongroom.run_events', '42501'),
+        ('update strongroom.topic_events set kind = ''other'' where true', '42501'),
+        ('delete from strongroom.topic_events where true', 'SR020'),
+        ('truncate strongroom.topic_events', '42501'),
+        ('update strongroom.checkpoints set state = ''{}'' where true', '42501'),
+        ('truncate strongroom.checkpoints', '42501')
+) as s (statement, outcome);
+
 -- They leave with their conversation, and with their tenant.
 
 select results_eq(
@@ -137,8 +176,13 @@ select results_eq(
     $$
         values
             ('conversations', 1::bigint),
+            ('approval_grants', 1),
+            ('checkpoints', 1),
             ('conversation_participants', 0),
+            ('interactions', 1),
             ('messages', 2),
+            ('run_events', 1),
+            ('runs', 1),
             ('session_states', 1),
             ('thread_summaries', 1)
     $$,
@@ -170,13 +214,22 @@ select results_eq(
     $$ select p.table_name, p.row_count from strongroom.purge_tenant('acme') as p $$,
     $$
         values
-            ('conversation_participants', 1::bigint),
+            ('approval_grants', 2::bigint),
+            ('checkpoints', 2),
+            ('conversation_participants', 1),
             ('conversations', 3),
+            ('interactions', 2),
+            ('jobs', 1),
+            ('locks', 1),
             ('memberships', 3),
             ('messages', 4),
+            ('run_events', 2),
+            ('runs', 2),
             ('session_states', 2),
             ('tenants', 1),
-            ('thread_summaries', 2)
+            ('thread_summaries', 2),
+            ('topic_events', 1),
+            ('topics', 1)
     $$,
     'the purge of a tenant says it, too'
 );
@@ -203,6 +256,20 @@ select is(
     stories.count_of('strongroom.messages'),
     6::bigint,
     'not one message'
+);
+
+-- Old events of a topic leave in order, and a reader is told.
+
+select stories.become_host();
+select is(
+    (select t.trimmed from strongroom.trim_topic('globex', 'private', 1) as t),
+    1::bigint,
+    'trim_topic deletes from the beginning'
+);
+select is(
+    stories.outcome('select * from strongroom.list_topic_events(''globex'', ''private'')'),
+    'SR010',
+    'and whoever has not read what is gone is told'
 );
 
 -- A fork is a copy, so purging one leaves the other.

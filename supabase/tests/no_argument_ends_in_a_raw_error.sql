@@ -24,6 +24,32 @@ values
     ('p_patch', '''{}'''),
     ('p_text', '''text'''),
     ('p_covers_to_position', '2'),
+    ('p_run_id', '''run'''),
+    ('p_claim_token', '(select claim_token from strongroom.find_run(''acme'', ''run''))'),
+    ('p_worker_id', '''worker'''),
+    ('p_lease_seconds', '30'),
+    ('p_events', '''[{"kind": "step"}]'''),
+    ('p_expected_sequence', '0'),
+    ('p_keep', '1'),
+    ('p_kind', '''question'''),
+    ('p_status', '''completed'''),
+    ('p_interaction_id', '''question'''),
+    ('p_answer', '''1'''),
+    ('p_decision', '''deny'''),
+    ('p_resolved_by', '''ada'''),
+    ('p_granted_by', '''ada'''),
+    ('p_tool_name', '''refund'''),
+    ('p_grant_id', '''grant'''),
+    ('p_delay_seconds', '1'),
+    ('p_error', '''{}'''),
+    ('p_job_id', '''job'''),
+    ('p_claim_token of a job', '(select claim_token from strongroom.find_job(''acme'', ''job''))'),
+    ('p_jobs', '''[]'''),
+    ('p_queues', '''{default}'''),
+    ('p_ended_before', '''now'''),
+    ('p_token', '(select token from strongroom.find_lock(''acme'', ''lock''))'),
+    ('p_topic', '''private'''),
+    ('p_up_to_sequence', '1'),
     (
         'p_messages',
         '''[{"role": "user", "parts": [{"type": "text", "schema_version": 1, "text": "x"}]}]'''
@@ -41,7 +67,9 @@ from (
         ('jsonb'),
         ('integer'),
         ('bigint'),
-        ('boolean')
+        ('boolean'),
+        ('double precision'),
+        ('timestamptz')
 ) as t (type)
 cross join (values ('null')) as v (value)
 union all
@@ -95,6 +123,23 @@ from (
         ('[[]]'),
         ('[{}]'),
         ('[{"role": null}]'),
+        ('[{"role": "assistant"}]'),
+        ('[{"role": "assistant", "parts": [{"type": "text", "schema_version": 1, "text": "x"}]}]'),
+        ('[{"role": 7, "parts": {}}]'),
+        ('[{"kind": 7}]'),
+        ('[{"kind": "x", "data": null}]'),
+        ('[{"kind": "x", "id": null, "data": {}}]'),
+        ('[{"kind": "x", "id": ""}]'),
+        ('[{"kind": "x", "payload": {}}]'),
+        ('[{"kind": "x", "payload": 7}]'),
+        ('[{"id": "job", "claim_token": 1}]'),
+        ('[{"id": "job", "claim_token": "1"}]'),
+        ('[{"id": "job", "claim_token": 1e300}]'),
+        ('[{"id": "job", "claim_token": 9999999999999999}]'),
+        ('[{"tenant_id": "acme", "id": "job", "claim_token": 1}]'),
+        ('[{"tenant_id": "no such thing", "id": "job", "claim_token": 1}]'),
+        ('[{"tenant_id": null, "id": null, "claim_token": null}]'),
+        ('["x"]'),
         ('[{"role": "user", "parts": null}]'),
         ('{}'),
         ('{"a": 1}'),
@@ -130,6 +175,33 @@ select
     v.value
 from (
     values ('9223372036854775807'), ('-9223372036854775808')
+) as v (value)
+union all
+select
+    'double precision',
+    v.value
+from (
+    values
+        ('0'),
+        ('-1'),
+        ('1e-300'),
+        ('1e300'),
+        ('86400'),
+        ('''NaN'''),
+        ('''Infinity'''),
+        ('''-Infinity''')
+) as v (value)
+union all
+select
+    'timestamptz',
+    v.value
+from (
+    values
+        ('''infinity'''),
+        ('''-infinity'''),
+        ('''0044-03-15 BC'''),
+        ('''294276-01-01'''),
+        ('''now''')
 ) as v (value)
 union all
 select
@@ -176,7 +248,11 @@ select
 from parameters as t
 inner join stories.odd as o on o.type = t.type
 inner join parameters as a on a.oid = t.oid
-left join stories.sound as s on s.parameter = a.name
+left join stories.sound as s
+    on s.parameter = a.name || case
+        when a.name = 'p_claim_token' and t.function ~ '_job(_|$)' then ' of a job'
+        else ''
+    end
 where a.is_required
     or a.name = t.name
 group by
@@ -224,6 +300,20 @@ select cmp_ok(
 );
 
 select stories.become_host();
+select strongroom.create_run('acme', 'stateless', 'run');
+select strongroom.claim_run('acme', 'run', 'worker', 600);
+select strongroom.claim_jobs('worker', p_lease_seconds => 600, p_tenant_id => 'acme');
+select strongroom.create_interaction(
+    'acme',
+    'run',
+    (select r.claim_token from strongroom.find_run('acme', 'run') as r),
+    k.kind,
+    k.kind,
+    p_prompt => 'x',
+    p_tool_name => case k.kind when 'approval' then 'refund' end,
+    p_input => case k.kind when 'approval' then '{}'::jsonb end
+)
+from (values ('question'), ('approval')) as k (kind);
 insert into stories.answers (call, answer)
 select
     format('%s: %s = %s', c.function, c.parameter, left(c.odd_value, 50)),

@@ -93,7 +93,8 @@ class LookAt:
                 where c.relnamespace = 'strongroom'::regnamespace
                     and c.relkind in ('r', 'p', 'v')
                     and a.attname = 'tenant_id'
-                    and not a.attisdropped"""
+                    and not a.attisdropped
+                    and pg_catalog.has_table_privilege(c.oid, 'select')"""
             )
             seen = {}
             for (table,) in await tables.fetchall():

@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 
 import psycopg
 
-from tests.migrations.steps import query
+from tests.migrations.steps import VERSIONS, query
 from tests.servers import Database
 
 _HELLO = json.dumps(
@@ -21,6 +21,14 @@ _HELLO = json.dumps(
         }
     ]
 )
+
+FIRST_TABLE = {
+    1: "strongroom.tenants",
+    2: "strongroom.conversations",
+    3: "strongroom.runs",
+    4: "strongroom.jobs",
+}
+"""What each version makes first, so what its way back names first when it would lose rows."""
 
 _FILL: dict[int, list[LiteralString]] = {
     1: [
@@ -41,6 +49,40 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.put_session_state('acme', 'talk', '{\"step\": 1}', 0)",
         "select * from strongroom.append_thread_summary('acme', 'talk', 'A greeting.', 1, 's1')",
     ],
+    3: [
+        "select * from strongroom.create_run('acme', 'talk', 'run-1')",
+        "select * from strongroom.create_run('acme', 'talk', 'run-2')",
+        "select * from strongroom.create_run('umbrella', 'talk', 'run-1')",
+        "select * from strongroom.claim_next_runs('worker', 60, 10)",
+        (
+            "select e.* from strongroom.find_run('acme', 'run-1') as r,"
+            " strongroom.append_run_events('acme', r.id, r.claim_token,"
+            ' \'[{"id": "e1", "kind": "text-delta", "data": {"text": "Hel"}}]\') as e'
+        ),
+        (
+            "select c.* from strongroom.find_run('acme', 'run-1') as r,"
+            " strongroom.save_checkpoint('acme', r.id, r.claim_token, 0, '{\"step\": 1}',"
+            " p_checkpoint_id => 'k1') as c"
+        ),
+        (
+            "select i.* from strongroom.find_run('acme', 'run-1') as r,"
+            " strongroom.create_interaction('acme', r.id, r.claim_token, 'approval', 'i1',"
+            " p_tool_name => 'refund', p_input => '{\"parcel\": 7}') as i"
+        ),
+        "select * from strongroom.decide_approval('acme', 'i1', 'allow-always', 'ada')",
+    ],
+    4: [
+        "select * from strongroom.enqueue_job('acme', 'send', '{\"to\": \"ada\"}', 'mail', 'job-1')",
+        "select * from strongroom.enqueue_job('umbrella', 'send', '{}', 'mail', 'job-1')",
+        "select * from strongroom.claim_jobs('worker', '{mail}', 60, 1, p_tenant_id => 'acme')",
+        "select * from strongroom.acquire_lock('acme', 'nightly', 'worker', 60)",
+        "select * from strongroom.acquire_lock('umbrella', 'nightly', 'worker', 60)",
+        'select * from strongroom.publish_events(\'acme\', \'talk\', \'[{"id": "t1", "kind": "said"}]\')',
+        (
+            "select * from strongroom.publish_events('umbrella', 'talk',"
+            ' \'[{"id": "t1", "kind": "said", "payload": {"message_id": "m0"}}]\')'
+        ),
+    ],
 }
 
 
@@ -49,6 +91,12 @@ def fill(database: Database, version: int) -> None:
     with psycopg.connect(database.host_url, autocommit=True) as connection:
         for statement in _FILL[version]:
             connection.execute(statement)
+
+
+def fill_all(database: Database, *, after: int = 0) -> None:
+    """Write what the newest version can hold, as a host."""
+    for version in VERSIONS[after:]:
+        fill(database, version)
 
 
 def contents(database: Database) -> dict[str, list[dict[str, Any]]]:

@@ -109,8 +109,7 @@ def test_row_security_binds_the_plain_owner(
     way: str, make_database: Callable[..., Database]
 ) -> None:
     database = make_database(way)
-    stories.fill(database, 1)
-    stories.fill(database, 2)
+    stories.fill_all(database)
     tables = [
         table
         for (table,) in query(

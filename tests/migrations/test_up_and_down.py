@@ -63,8 +63,7 @@ def test_all_the_way_down_and_up_again(way: str, make_database: EmptyDatabase) -
     go_up(database)
     grant_host(database)
     assert drifts(database) == []
-    stories.fill(database, 1)
-    stories.fill(database, 2)
+    stories.fill_all(database)
 
 
 def test_every_step_back_leaves_a_schema_that_works(make_database: EmptyDatabase) -> None:
@@ -77,10 +76,7 @@ def test_every_step_back_leaves_a_schema_that_works(make_database: EmptyDatabase
     go_up(database, after=1)
     assert drifts(database) == []
     assert query(database, "select * from strongroom_private.list_grant_differences()") == []
-    stories.fill(database, 2)
-
-
-FIRST_TABLE = {1: "strongroom.tenants", 2: "strongroom.conversations"}
+    stories.fill_all(database, after=1)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
@@ -99,8 +95,8 @@ def test_a_way_back_that_would_lose_data_is_refused(
         go_down(database, step.version - 1)
     code, message, detail = refusal(caught.value)
     assert code == "SR041"
-    assert FIRST_TABLE[step.version] in message
-    assert detail == {"version": step.version, "table": FIRST_TABLE[step.version]}
+    assert stories.FIRST_TABLE[step.version] in message
+    assert detail == {"version": step.version, "table": stories.FIRST_TABLE[step.version]}
     assert drifts(database, step.version) == []
     assert stories.contents(database) == kept
 
@@ -129,8 +125,7 @@ def test_no_table_is_forgotten(table: str, database: Database) -> None:
 
 
 def test_the_setting_does_not_outlive_its_transaction(database: Database) -> None:
-    stories.fill(database, 1)
-    stories.fill(database, 2)
+    stories.fill_all(database)
     with database.connect(user=database.migrator) as connection:
         with connection.transaction(force_rollback=True):
             connection.execute("set local strongroom.allow_data_loss = 'on'")

@@ -71,6 +71,38 @@ DAMAGES = [
     ),
     ("history_is_insert_only", "drop trigger messages_are_insert_only on strongroom.messages"),
     ("history_is_insert_only", "drop trigger messages_are_never_truncated on strongroom.messages"),
+    ("history_is_insert_only", "drop trigger run_events_are_insert_only on strongroom.run_events"),
+    (
+        "history_is_insert_only",
+        "drop trigger topic_events_are_insert_only on strongroom.topic_events",
+    ),
+    (
+        "users_read_what_is_theirs_or_open_to_them",
+        "grant select on strongroom.jobs to authenticated",
+    ),
+    (
+        "workers_are_handed_work_of_all_tenants_and_see_nothing_else",
+        _body(
+            "is_dispatching() returns boolean language sql stable",
+            "as $$ select current_setting('strongroom.dispatching', true) = 'on' $$",
+        ),
+    ),
+    (
+        "workers_are_handed_work_of_all_tenants_and_see_nothing_else",
+        "grant execute on function strongroom_private.dispatch_jobs to authenticated",
+    ),
+    (
+        "constraints_have_names_that_say_what_is_wrong",
+        "alter table strongroom.jobs drop constraint a_running_job_has_a_claim",
+    ),
+    (
+        "a_child_cannot_point_at_another_tenants_parent",
+        "alter table strongroom.topic_events drop constraint event_belongs_to_a_topic",
+    ),
+    (
+        "keys_and_indexes_start_with_the_tenant",
+        "create unique index on strongroom.jobs (dedupe_key, id)",
+    ),
     (
         "constraints_have_names_that_say_what_is_wrong",
         "alter table strongroom.messages drop constraint turn_is_not_negative",

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from strongroom.cli import conversations, demo, diagnosis, imports, migrate, supabase
+from strongroom.cli import (
+    conversations,
+    demo,
+    diagnosis,
+    imports,
+    migrate,
+    runs,
+    supabase,
+    workers,
+)
 from strongroom.cli.exits import EPILOG
 
 app = typer.Typer(
@@ -23,6 +32,8 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("import")(imports.import_)
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(runs.app, name="runs")
+app.command("worker")(workers.worker)
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(supabase.app, name="supabase")
 app.command("health")(diagnosis.health)

@@ -29,18 +29,30 @@ SECTIONS = (
     "messages",
     "session_state",
     "summaries",
+    "runs",
+    "run_claims",
+    "run_events",
+    "run_endings",
+    "late_workers",
+    "checkpoints",
+    "interactions",
+    "approvals",
     "pagination",
     "permissions",
     "deletion",
     "transactions",
     "text",
     "arguments",
+    "jobs",
+    "locks",
+    "realtime",
     "schema",
 )
 """One module each, ``test_<section>``; any of them can be imported alone."""
 
 pytest.register_assert_rewrite(
     "strongroom.conformance.helpers",
+    "strongroom.conformance.run_helpers",
     *(f"{__name__}.test_{section}" for section in SECTIONS),
 )
 

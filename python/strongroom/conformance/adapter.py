@@ -23,6 +23,8 @@ class LookAtTables(Protocol):
     ) -> Awaitable[Mapping[str, frozenset[str]]]:
         """Return, for every table that has a tenant column, whose rows are seen.
 
+        A table that may not be read at all is left out.
+
         Args:
             tenant_id: the tenant that is bound.
             principal_id: look as this signed-in user; None looks as a host.

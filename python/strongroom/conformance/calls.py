@@ -6,41 +6,74 @@ Isolation, permissions and deletion say the same of each of them, so they go thr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
-from strongroom.conformance.helpers import OWNER, PARTICIPANT, Where, at, new_tenant, said
+from strongroom.conformance.helpers import OWNER, PARTICIPANT, Where, at, fresh, new_tenant, said
+from strongroom.conformance.run_helpers import (
+    Held,
+    Of,
+    answered,
+    approval_of,
+    approved,
+    asked,
+    claimed,
+    delta,
+    held,
+    queued,
+    streamed,
+)
 from strongroom.models import AgentBinding, Viewer
+from strongroom.models.realtime import NewTopicEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The ids of one filled conversation."""
+    """The ids of one filled conversation, of a claimed run in it, and of what stands beside it."""
 
     tenant_id: str
     conversation_id: str
     message_id: str
+    run_id: str
+    claim_token: int
+    checkpoint_sequence: int
+    question_id: str
+    approval_id: str
+    approved_id: str
+    grant_id: str
+    job_id: str
+    job_token: int
+    queue: str
+    lock_name: str
+    lock_token: int
+    topic: str
 
     @property
     def where(self) -> Where:
         """The conversation's place."""
         return Where(tenant_id=self.tenant_id, conversation_id=self.conversation_id)
 
+    @property
+    def of(self) -> Of:
+        """The run's place."""
+        return Of(tenant_id=self.tenant_id, run_id=self.run_id)
+
+    @property
+    def held(self) -> Held:
+        """The run's place and its claim."""
+        return Held(**self.of, claim_token=self.claim_token)
+
     def absent(self) -> Target:
         """Return ids of the same form that name nothing, in the same tenant."""
-        return Target(
-            tenant_id=self.tenant_id,
-            conversation_id=self.conversation_id[::-1],
-            message_id=self.message_id[::-1],
+        names = (
+            *("conversation_id", "message_id", "run_id", "question_id", "approval_id"),
+            *("approved_id", "grant_id", "job_id", "queue", "lock_name", "topic"),
         )
+        return replace(self, **{name: getattr(self, name)[::-1] for name in names})
 
     def within(self, tenant_id: str) -> Target:
         """Return the same ids, asked for in another tenant."""
-        return Target(
-            tenant_id=tenant_id,
-            conversation_id=self.conversation_id,
-            message_id=self.message_id,
-        )
+        return replace(self, tenant_id=tenant_id)
 
 
 async def fill(
@@ -61,7 +94,49 @@ async def fill(
     done = await store.messages.append(**ids, messages=[said("secret"), said("secret, too")])
     await store.session_state.put(**ids, state={"secret": 1}, expected_version=0)
     await store.summaries.append(**ids, text="secret", covers_to_position=1)
-    return Target(**ids, message_id=done.items[0].id)
+    run = await claimed(store, await queued(store, talk))
+    await streamed(store, run, "secret")
+    checkpoint = await store.checkpoints.save(**held(run), expected_sequence=0, state={"secret": 1})
+    question, approval = await asked(store, run), await approval_of(store, run)
+    given = await approved(store, run)
+    grant = await store.interactions.grant(
+        tenant_id=tenant_id,
+        principal_id=OWNER,
+        tool_name="refund",
+        granted_by=OWNER,
+        conversation_id=talk.id,
+    )
+    queue, lock_name, topic = fresh("queue"), fresh("lock"), fresh("topic")
+    await store.jobs.enqueue(tenant_id=tenant_id, kind="secret", queue=queue)
+    (job,) = await store.jobs.claim(
+        worker_id="worker", queues=[queue], tenant_id=tenant_id, lease_seconds=600
+    )
+    lock = await store.locks.acquire(
+        tenant_id=tenant_id, name=lock_name, owner_id="worker", ttl_seconds=600
+    )
+    await store.realtime.publish(
+        tenant_id=tenant_id, topic=topic, events=[NewTopicEvent(kind="secret")]
+    )
+    assert run.claim_token is not None
+    assert job.claim_token is not None
+    assert lock is not None
+    return Target(
+        **ids,
+        message_id=done.items[0].id,
+        run_id=run.id,
+        claim_token=run.claim_token,
+        checkpoint_sequence=checkpoint.sequence,
+        question_id=question.id,
+        approval_id=approval.id,
+        approved_id=given.id,
+        grant_id=grant.id,
+        job_id=job.id,
+        job_token=job.claim_token,
+        queue=queue,
+        lock_name=lock_name,
+        lock_token=lock.token,
+        topic=topic,
+    )
 
 
 Read = Callable[[Ports, Target, Viewer | None], Awaitable[object]]
@@ -85,6 +160,22 @@ READS: dict[str, Read] = {
     "summaries.latest": lambda s, t, v: s.summaries.latest(**t.where, viewer=v),
     "summaries.list": lambda s, t, v: s.summaries.list(**t.where, viewer=v),
     "summaries.history": lambda s, t, v: s.summaries.history(**t.where, viewer=v),
+    "runs.get": lambda s, t, v: s.runs.get(**t.of, viewer=v),
+    "runs.find": lambda s, t, v: s.runs.find(**t.of, viewer=v),
+    "runs.list": lambda s, t, v: s.runs.list(**t.where, viewer=v),
+    "runs.list_events": lambda s, t, v: s.runs.list_events(**t.of, viewer=v),
+    "checkpoints.latest": lambda s, t, v: s.checkpoints.latest(**t.of, viewer=v),
+    "checkpoints.get": lambda s, t, v: s.checkpoints.get(
+        **t.of, sequence=t.checkpoint_sequence, viewer=v
+    ),
+    "checkpoints.list": lambda s, t, v: s.checkpoints.list(**t.of, viewer=v),
+    "interactions.get": lambda s, t, v: s.interactions.get(
+        tenant_id=t.tenant_id, interaction_id=t.question_id, viewer=v
+    ),
+    "interactions.find": lambda s, t, v: s.interactions.find(
+        tenant_id=t.tenant_id, interaction_id=t.approval_id, viewer=v
+    ),
+    "interactions.list": lambda s, t, v: s.interactions.list(**t.of, viewer=v),
 }
 """Reads of one conversation, or of what hangs on it."""
 
@@ -112,6 +203,38 @@ WRITES: dict[str, Write] = {
     "summaries.append": lambda s, t: s.summaries.append(
         **t.where, text="late", covers_to_position=2
     ),
+    "runs.create": lambda s, t: s.runs.create(**t.where),
+    "runs.heartbeat": lambda s, t: s.runs.heartbeat(**t.held),
+    "runs.append_events": lambda s, t: s.runs.append_events(**t.held, events=[delta("late")]),
+    "runs.transition": lambda s, t: s.runs.transition(**t.held, status="waiting_for_question"),
+    "runs.retry_later": lambda s, t: s.runs.retry_later(
+        **t.held, delay_seconds=0, error={"code": "late"}
+    ),
+    "runs.release": lambda s, t: s.runs.release(**t.held),
+    "runs.finish": lambda s, t: s.runs.finish(
+        **t.held, status="completed", messages=[answered("late")]
+    ),
+    "runs.request_cancel": lambda s, t: s.runs.request_cancel(**t.of),
+    "checkpoints.save": lambda s, t: s.checkpoints.save(
+        **t.held, expected_sequence=1, state={"late": 1}
+    ),
+    "checkpoints.prune": lambda s, t: s.checkpoints.prune(**t.of, keep=1),
+    "interactions.ask": lambda s, t: s.interactions.ask(**t.held, prompt="Late?"),
+    "interactions.request_approval": lambda s, t: s.interactions.request_approval(
+        **t.held, tool_name="late", input={}
+    ),
+    "interactions.answer": lambda s, t: s.interactions.answer(
+        tenant_id=t.tenant_id, interaction_id=t.question_id, answer="late", resolved_by=OWNER
+    ),
+    "interactions.decide": lambda s, t: s.interactions.decide(
+        tenant_id=t.tenant_id,
+        interaction_id=t.approval_id,
+        decision="allow-once",
+        resolved_by=OWNER,
+    ),
+    "interactions.claim_approval": lambda s, t: s.interactions.claim_approval(
+        tenant_id=t.tenant_id, interaction_id=t.approved_id, claim_token=t.claim_token
+    ),
 }
 """Writes to one conversation that exists; each must refuse one that does not."""
 
@@ -123,6 +246,61 @@ LATE_WRITES = {
 """Writes that a soft-deleted conversation refuses."""
 
 
+HostCall = Callable[[Ports, Target], Awaitable[object]]
+
+
+HOST_READS: dict[str, HostCall] = {
+    "interactions.find_active_grant": lambda s, t: s.interactions.find_active_grant(
+        **t.where, principal_id=OWNER, tool_name="refund"
+    ),
+    "jobs.get": lambda s, t: s.jobs.get(tenant_id=t.tenant_id, job_id=t.job_id),
+    "jobs.find": lambda s, t: s.jobs.find(tenant_id=t.tenant_id, job_id=t.job_id),
+    "jobs.list": lambda s, t: s.jobs.list(tenant_id=t.tenant_id, queue=t.queue),
+    "jobs.queue": lambda s, t: s.jobs.queue(tenant_id=t.tenant_id, queue=t.queue),
+    "locks.find": lambda s, t: s.locks.find(tenant_id=t.tenant_id, name=t.lock_name),
+    "realtime.find": lambda s, t: s.realtime.find(tenant_id=t.tenant_id, topic=t.topic),
+    "realtime.list": lambda s, t: s.realtime.list(tenant_id=t.tenant_id, topic=t.topic),
+}
+"""Reads that hosts alone may do, of what the tenant has."""
+
+HOST_WRITES: dict[str, HostCall] = {
+    "interactions.revoke_grant": lambda s, t: s.interactions.revoke_grant(
+        tenant_id=t.tenant_id, grant_id=t.grant_id
+    ),
+    "jobs.complete": lambda s, t: s.jobs.complete(
+        tenant_id=t.tenant_id, job_id=t.job_id, claim_token=t.job_token
+    ),
+    "jobs.heartbeat": lambda s, t: s.jobs.heartbeat(
+        tenant_id=t.tenant_id, job_id=t.job_id, claim_token=t.job_token
+    ),
+    "jobs.retry_later": lambda s, t: s.jobs.retry_later(
+        tenant_id=t.tenant_id, job_id=t.job_id, claim_token=t.job_token, error={"code": "late"}
+    ),
+    "jobs.fail": lambda s, t: s.jobs.fail(
+        tenant_id=t.tenant_id, job_id=t.job_id, claim_token=t.job_token, error={"code": "late"}
+    ),
+    "jobs.release": lambda s, t: s.jobs.release(
+        tenant_id=t.tenant_id, job_id=t.job_id, claim_token=t.job_token
+    ),
+    "jobs.cancel": lambda s, t: s.jobs.cancel(tenant_id=t.tenant_id, job_id=t.job_id),
+    "locks.renew": lambda s, t: s.locks.renew(
+        tenant_id=t.tenant_id, name=t.lock_name, owner_id="worker", token=t.lock_token
+    ),
+    "locks.release": lambda s, t: s.locks.release(
+        tenant_id=t.tenant_id, name=t.lock_name, owner_id="worker", token=t.lock_token
+    ),
+    "realtime.trim": lambda s, t: s.realtime.trim(
+        tenant_id=t.tenant_id, topic=t.topic, up_to_sequence=1
+    ),
+}
+"""Writes that hosts alone may do, to what stands beside conversations."""
+
+
 async def everything(store: Ports, target: Target) -> list[object]:
     """Return all that a host can read of a conversation, to see that nothing has changed it."""
     return [await read(store, target, None) for read in READS.values()]
+
+
+async def everything_beside(store: Ports, target: Target) -> list[object]:
+    """Return all that a host can read of what stands beside a conversation."""
+    return [await read(store, target) for read in HOST_READS.values()]

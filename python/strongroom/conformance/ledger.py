@@ -36,6 +36,12 @@ PORTS: dict[str, type] = {
     "messages": ports.MessageStore,
     "session_state": ports.SessionStateStore,
     "summaries": ports.ThreadSummaryStore,
+    "runs": ports.RunStore,
+    "checkpoints": ports.CheckpointStore,
+    "interactions": ports.InteractionStore,
+    "jobs": ports.JobDispatcher,
+    "locks": ports.DistributedLockStore,
+    "realtime": ports.RealtimePublisher,
     "schema": ports.SchemaManager,
 }
 """The port of each attribute of a store. A test compares it with the attributes that there are."""

@@ -265,7 +265,7 @@ async def test_purge_counts_every_row_and_is_repeatable(adapter: Adapter) -> Non
     )
     await store.conversations.soft_delete(**at(talk))
     receipt = await store.conversations.purge(**at(talk))
-    assert receipt.tables == {
+    assert {table: count for table, count in receipt.tables.items() if count} == {
         "conversations": 1,
         "conversation_participants": 2,
         "messages": 2,

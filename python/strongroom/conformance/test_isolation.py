@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from strongroom.conformance.adapter import Adapter
-from strongroom.conformance.calls import READS, WRITES, everything, fill
+from strongroom.conformance.calls import (
+    HOST_READS,
+    HOST_WRITES,
+    READS,
+    WRITES,
+    everything,
+    everything_beside,
+    fill,
+)
 from strongroom.conformance.helpers import (
     OWNER,
     Where,
@@ -45,6 +53,41 @@ async def test_writing_to_anothers_id_is_writing_to_an_absent_one_b35_b87(
     assert isinstance(foreign, tuple), f"it succeeded: {foreign}"
     assert foreign[0] is NotFound
     assert await everything(adapter.store, theirs) == before
+
+
+@pytest.mark.parametrize("method", sorted(HOST_READS))
+async def test_reading_what_another_has_beside_is_reading_what_is_absent(
+    adapter: Adapter, method: str
+) -> None:
+    theirs = await fill(adapter.store)
+    mine = await fill(adapter.store)
+    foreign = await result_of(HOST_READS[method](adapter.store, theirs.within(mine.tenant_id)))
+    absent = await result_of(HOST_READS[method](adapter.store, mine.absent()))
+    assert foreign == absent
+    assert await result_of(HOST_READS[method](adapter.store, theirs)) != absent
+
+
+@pytest.mark.parametrize("method", sorted(HOST_WRITES))
+async def test_writing_to_what_another_has_beside_changes_nothing_b87(
+    adapter: Adapter, method: str
+) -> None:
+    theirs = await fill(adapter.store)
+    mine = await fill(adapter.store)
+    before = await everything_beside(adapter.store, theirs)
+    write = HOST_WRITES[method]
+    foreign = await result_of(write(adapter.store, theirs.within(mine.tenant_id)))
+    # The same tokens, so that nothing differs but the name itself, which an error may repeat.
+    nobodys = theirs.absent().within(mine.tenant_id)
+    absent = await result_of(write(adapter.store, nobodys))
+    told = str(foreign)
+    for name in ("job_id", "lock_name"):
+        told = told.replace(getattr(theirs, name), getattr(nobodys, name))
+    assert told == str(absent)
+    assert isinstance(foreign, tuple) or not foreign, f"it succeeded: {foreign}"
+    assert await everything_beside(adapter.store, theirs) == before
+    done = await result_of(write(adapter.store, theirs))
+    assert done
+    assert not isinstance(done, tuple)
 
 
 async def test_purging_anothers_conversation_deletes_nothing_b87(adapter: Adapter) -> None:

@@ -6,7 +6,15 @@ import pytest
 
 from strongroom.client import Ports
 from strongroom.conformance.adapter import Adapter
-from strongroom.conformance.calls import READS, WRITES, Target, everything, fill
+from strongroom.conformance.calls import (
+    HOST_READS,
+    HOST_WRITES,
+    READS,
+    WRITES,
+    everything,
+    everything_beside,
+    fill,
+)
 from strongroom.conformance.helpers import (
     OWNER,
     PARTICIPANT,
@@ -249,13 +257,21 @@ async def test_what_only_hosts_may_do_is_refused_to_the_owner(
     assert await everything(adapter.store, target) == before
 
 
+@pytest.mark.parametrize("method", sorted({**HOST_READS, **HOST_WRITES}))
+async def test_what_stands_beside_conversations_is_for_hosts_alone(
+    adapter: Adapter, method: str
+) -> None:
+    target = await fill(adapter.store, visibility="tenant")
+    before = await everything_beside(adapter.store, target)
+    async with adapter.user(target.tenant_id, OWNER) as user:
+        with pytest.raises(PermissionDenied):
+            await {**HOST_READS, **HOST_WRITES}[method](user, target)
+    assert await everything_beside(adapter.store, target) == before
+
+
 async def test_a_user_of_no_tenant_sees_and_does_nothing(adapter: Adapter) -> None:
     target = await fill(adapter.store, visibility="tenant")
-    nowhere = Target(
-        tenant_id=fresh("nowhere"),
-        conversation_id=target.conversation_id,
-        message_id=target.message_id,
-    )
+    nowhere = target.within(fresh("nowhere"))
     async with adapter.user(nowhere.tenant_id, OWNER) as user:
         for read in READS.values():
             with pytest.raises(PermissionDenied):

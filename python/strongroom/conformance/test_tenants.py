@@ -117,8 +117,7 @@ async def test_purge_counts_every_row_and_is_repeatable(adapter: Adapter) -> Non
     await store.summaries.append(**at(talk), text="s", covers_to_position=2)
     await store.tenants.add_member(tenant_id=talk.tenant_id, principal_id=OWNER)
     receipt = await store.tenants.purge(tenant_id=talk.tenant_id)
-    assert receipt.tables == {
-        "conversation_participants": 0,
+    assert {table: count for table, count in receipt.tables.items() if count} == {
         "conversations": 1,
         "memberships": 1,
         "messages": 3,

@@ -7,16 +7,25 @@ from contextlib import asynccontextmanager
 
 from strongroom.client import Strongroom, UnitOfWork
 from strongroom.errors import InvalidArgument, SchemaVersionError
+from strongroom.in_memory.checkpoints import MemoryCheckpointStore
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
+from strongroom.in_memory.interactions import MemoryInteractionStore
+from strongroom.in_memory.jobs import MemoryJobDispatcher
+from strongroom.in_memory.locks import MemoryDistributedLockStore
 from strongroom.in_memory.messages import MemoryMessageStore
+from strongroom.in_memory.realtime import MemoryRealtimePublisher
+from strongroom.in_memory.runs import MemoryRunStore
 from strongroom.in_memory.session_state import MemorySessionStateStore
 from strongroom.in_memory.summaries import MemoryThreadSummaryStore
 from strongroom.in_memory.tenants import MemoryTenantStore
+from strongroom.infrastructure.work_signals import polling
 from strongroom.migrations import load_migrations
 from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
 
-CAPABILITIES: frozenset[Capability] = frozenset({"transactions", "managed_schema"})
+CAPABILITIES: frozenset[Capability] = frozenset(
+    {"transactions", "managed_schema", "durable_jobs", "distributed_locking", "realtime"}
+)
 
 
 def memory_store(*, text_policy: TextPolicy, database: Database | None = None) -> Strongroom:
@@ -45,6 +54,7 @@ def memory_store(*, text_policy: TextPolicy, database: Database | None = None) -
 
     return Strongroom(
         **_ports(database, text_policy),  # type: ignore[arg-type]
+        work_signals=polling,
         schema=schema,
         capabilities=CAPABILITIES,
         begin=begin,
@@ -59,6 +69,12 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "messages": MemoryMessageStore(session, text_policy),
         "session_state": MemorySessionStateStore(session, text_policy),
         "summaries": MemoryThreadSummaryStore(session, text_policy),
+        "runs": MemoryRunStore(session, text_policy),
+        "checkpoints": MemoryCheckpointStore(session, text_policy),
+        "interactions": MemoryInteractionStore(session, text_policy),
+        "jobs": MemoryJobDispatcher(session, text_policy),
+        "locks": MemoryDistributedLockStore(session, text_policy),
+        "realtime": MemoryRealtimePublisher(session, text_policy),
     }
 
 

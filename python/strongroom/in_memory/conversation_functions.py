@@ -9,6 +9,7 @@ from strongroom.errors import AlreadyExists, InvalidArgument, NotFound
 from strongroom.in_memory.base import check_writable, is_readable, versioned
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
+from strongroom.in_memory.run_steps import drop_runs
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
 from strongroom.models.conversations import (
     AgentPolicy,
@@ -280,5 +281,6 @@ def purge_conversation(tables: Tables, *, conversation_id: str) -> PurgeReceipt:
             "messages": len(messages),
             "session_states": 1 if state else 0,
             "thread_summaries": len(tables.summaries.pop(conversation_id, ())),
+            **drop_runs(tables, conversation_id),
         }
     )

@@ -10,6 +10,7 @@ from strongroom.ids import new_id
 from strongroom.in_memory.base import MemoryPort, check_writable, versioned
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
+from strongroom.in_memory.run_steps import drop_runs
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
 from strongroom.models.base import Id, JsonObject, JsonValue, Name, Version
 from strongroom.models.pages import Cursor, Direction, Limit, Page
@@ -197,11 +198,16 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
         tables={
             "conversation_participants": sum(len(c.participant_ids) for c in conversations),
             "conversations": len(conversations),
+            "jobs": len(tables.jobs),
+            "locks": len(tables.locks),
             "memberships": len(tables.members),
             "messages": len(tables.messages_by_id),
             "session_states": len(tables.session_states),
             "tenants": 1 if tables.tenant else 0,
+            "topic_events": sum(len(events) for events in tables.topic_events.values()),
+            "topics": len(tables.topics),
             "thread_summaries": sum(len(summaries) for summaries in tables.summaries.values()),
+            **drop_runs(tables),
         }
     )
     tables.tenant = None
@@ -212,6 +218,10 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
         tables.messages_by_id,
         tables.session_states,
         tables.summaries,
+        tables.jobs,
+        tables.locks,
+        tables.topics,
+        tables.topic_events,
     ):
         rows.clear()
     return receipt

@@ -14,6 +14,21 @@ from strongroom.models.health import (
     Health,
     SchemaChange,
 )
+from strongroom.models.interactions import (
+    ApprovalGrant,
+    Interaction,
+    ResolvedInteraction,
+)
+from strongroom.models.jobs import (
+    EnqueuedJob,
+    Job,
+    JobClaim,
+    JobLease,
+    JobQueue,
+)
+from strongroom.models.locks import (
+    Lock,
+)
 from strongroom.models.messages import (
     AppendItem,
     AppendResult,
@@ -39,6 +54,24 @@ from strongroom.models.parts import (
     ToolCallPart,
     ToolResultPart,
 )
+from strongroom.models.realtime import (
+    NewTopicEvent,
+    PublishedItem,
+    Topic,
+    TopicEvent,
+)
+from strongroom.models.runs import (
+    Checkpoint,
+    CheckpointHead,
+    CreatedRun,
+    Lease,
+    NewRunEvent,
+    Run,
+    RunEvent,
+    RunEventItem,
+    RunQueue,
+    SavedCheckpoint,
+)
 from strongroom.models.session_state import (
     SessionState,
 )
@@ -59,14 +92,19 @@ __all__ = [
     "AgentBinding",
     "AppendItem",
     "AppendResult",
+    "ApprovalGrant",
     "ApprovalPart",
     "ArtifactPart",
+    "Checkpoint",
+    "CheckpointHead",
     "CitationPart",
     "Conversation",
     "CreatedConversation",
     "CreatedMembership",
+    "CreatedRun",
     "CreatedTenant",
     "CreatedThreadSummary",
+    "EnqueuedJob",
     "ErrorPart",
     "ExecutionContext",
     "FilePart",
@@ -74,14 +112,30 @@ __all__ = [
     "Health",
     "History",
     "ImagePart",
+    "Interaction",
+    "Job",
+    "JobClaim",
+    "JobLease",
+    "JobQueue",
+    "Lease",
+    "Lock",
     "Membership",
     "Message",
     "MessagePart",
     "NewMessage",
+    "NewRunEvent",
+    "NewTopicEvent",
     "Page",
+    "PublishedItem",
     "PurgeReceipt",
     "QuestionPart",
     "ReasoningPart",
+    "ResolvedInteraction",
+    "Run",
+    "RunEvent",
+    "RunEventItem",
+    "RunQueue",
+    "SavedCheckpoint",
     "SchemaChange",
     "SessionState",
     "SourcePart",
@@ -91,5 +145,7 @@ __all__ = [
     "ThreadSummary",
     "ToolCallPart",
     "ToolResultPart",
+    "Topic",
+    "TopicEvent",
     "Viewer",
 ]

@@ -2,7 +2,13 @@
 
 from strongroom.ports.conversations import UNSET as UNSET
 from strongroom.ports.conversations import ConversationStore as ConversationStore
+from strongroom.ports.interactions import InteractionStore as InteractionStore
+from strongroom.ports.jobs import JobDispatcher as JobDispatcher
+from strongroom.ports.locks import DistributedLockStore as DistributedLockStore
 from strongroom.ports.messages import MessageStore as MessageStore
+from strongroom.ports.realtime import RealtimePublisher as RealtimePublisher
+from strongroom.ports.runs import CheckpointStore as CheckpointStore
+from strongroom.ports.runs import RunStore as RunStore
 from strongroom.ports.schema import SchemaManager as SchemaManager
 from strongroom.ports.session_state import SessionStateStore as SessionStateStore
 from strongroom.ports.summaries import ThreadSummaryStore as ThreadSummaryStore

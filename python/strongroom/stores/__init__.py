@@ -1,7 +1,12 @@
 """The ports on SQL: one public method is one call of one SQL function, over any transport."""
 
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
+from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore
+from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
+from strongroom.stores.locks import SqlDistributedLockStore as SqlDistributedLockStore
 from strongroom.stores.messages import SqlMessageStore as SqlMessageStore
+from strongroom.stores.runs import SqlCheckpointStore as SqlCheckpointStore
+from strongroom.stores.runs import SqlRunStore as SqlRunStore
 from strongroom.stores.session_state import SqlSessionStateStore as SqlSessionStateStore
 from strongroom.stores.summaries import SqlThreadSummaryStore as SqlThreadSummaryStore
 from strongroom.stores.tenants import SqlTenantStore as SqlTenantStore

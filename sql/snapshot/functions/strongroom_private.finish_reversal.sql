@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.finish_reversal(p_version integer)
 AS $function$
 begin
     delete from strongroom_private.grants as g
-    where g.object_kind = 'table'
+    where g.object_kind in ('table', 'sequence')
         and to_regclass(g.object_name) is null;
     delete from strongroom_private.grants as g
     where g.object_kind = 'function'

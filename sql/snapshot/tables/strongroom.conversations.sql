@@ -137,6 +137,10 @@ create policy trusted_updates on strongroom.conversations
 comment on policy trusted_updates on strongroom.conversations is
     'Hosts, and users through the functions that they may call.';
 
+CREATE TRIGGER deleted_conversations_hold_their_runs AFTER UPDATE OF deleted_at ON strongroom.conversations FOR EACH ROW WHEN ((old.deleted_at IS NULL) <> (new.deleted_at IS NULL)) EXECUTE FUNCTION strongroom_private.hold_runs_of_deleted_conversation();
+comment on trigger deleted_conversations_hold_their_runs on strongroom.conversations is
+    'See hold_runs_of_deleted_conversation.';
+
 grant select on table strongroom.conversations to authenticated;
 grant select, insert, update, delete on table strongroom.conversations to service_role;
 grant select, insert, update, delete on table strongroom.conversations to strongroom_host;

@@ -1,0 +1,1 @@
+"""The durable worker, in memory and on PostgreSQL, and as a process."""
