@@ -110,13 +110,19 @@ class Strongroom(Ports):
         """
         return self.begin(tenant_id)
 
-    async def health(self) -> Health:
+    async def health(self, *, tenant_id: str | None = None) -> Health:
         """Return the state of the store: version, capabilities, role, warnings.
+
+        Args:
+            tenant_id: also say how many of this tenant's runs stand where.
 
         Raises:
             Unavailable: SR050, the database cannot be reached.
         """
-        return await self.read_health()
+        health = await self.read_health()
+        if tenant_id is None or health.schema_version is None:
+            return health
+        return health.replace(runs=await self.runs.queue(tenant_id=tenant_id))
 
 
 _REMEDIES: dict[str, str] = {

@@ -1,5 +1,6 @@
 """`strongroom worker` as a process: it is woken by NOTIFY, and SIGTERM ends it well."""
 
+import asyncio
 import json
 import os
 import signal
@@ -63,6 +64,18 @@ async def test_a_worker_process_serves_runs_and_ends_well_on_sigterm(
                     return row == ("waiting_for_approval",)
 
                 eventually(is_waiting, "the run asks for approval", timeout=15)
+            queue = (await store.health(tenant_id="acme")).runs
+            assert queue is not None
+            assert (queue.waiting, queue.ready, queue.expired_leases) == (1, 0, 0)
+            told = await asyncio.to_thread(
+                subprocess.run,
+                strongroom_command("health", "--tenant", "acme", "--url", database.host_url),
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert "1 for a person" in told.stdout
             pending = await store.interactions.list(tenant_id="acme", run_id="r1")
             await store.interactions.decide(
                 tenant_id="acme",

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from strongroom.cli import demo_story as story_of
 from strongroom.cli import options
+from strongroom.cli.demo_run import run_with_approval
 from strongroom.cli.demo_story import Claim, Story
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.migrate import apply_showing
@@ -119,6 +120,8 @@ async def demo(
             await story_of.repeat_append(story, store, recording, messages)
             narrator.title("Nobody else sees it")
             await story_of.look_from_outside(story, server, store, summary.conversation_id)
+            narrator.title("A run survives its worker, and asks before it acts")
+            await run_with_approval(story, store)
     narrator.title(f"The conversation: {summary.title}")
     narrator.say()
     narrator.transcript(messages)

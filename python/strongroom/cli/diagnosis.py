@@ -8,12 +8,13 @@ from strongroom.cli import options
 from strongroom.cli.checks import Diagnosis, diagnose
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_owner, open_store
-from strongroom.cli.output import console, facts, printable, table, write_json
+from strongroom.cli.output import console, facts, moment, printable, table, write_json
 from strongroom.models.health import Health
 
 
 @command
 async def health(
+    tenant: options.Tenant = None,
     url: options.Url = None,
     pooler: options.Pooler = None,
     timeout: options.Timeout = 30.0,  # noqa: ASYNC109 (an option)
@@ -21,10 +22,12 @@ async def health(
 ) -> Exit:
     """Say whether the store works: version, role, capabilities, warnings. For health checks.
 
+    With a tenant also its runs: how many wait, since when, and how many lost their worker.
+
     Exit code 0 when it is well, 1 with warnings, 3 when the database cannot be reached.
     """
     async with open_store(url, pooler=pooler, timeout=timeout, temporary=True) as store:
-        state = await store.health()
+        state = await store.health(tenant_id=tenant)
     if as_json:
         write_json(state)
     else:
@@ -48,6 +51,20 @@ def _print_health(state: Health) -> None:
             }
         )
     )
+    if state.runs is not None:
+        queue = state.runs
+        out.print(
+            facts(
+                {
+                    "runs ready": f"{queue.ready}, the oldest since {moment(queue.oldest_ready_at)}"
+                    if queue.ready
+                    else "0",
+                    "runs queued": str(queue.queued),
+                    "runs running": f"{queue.running}, {queue.expired_leases} with an ended lease",
+                    "runs waiting": f"{queue.waiting} for a person, {queue.retry_pending} to retry",
+                }
+            )
+        )
     for warning in state.warnings:
         out.print(Text(f"warning  {printable(warning)}", style="yellow"))
 

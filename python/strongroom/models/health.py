@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from strongroom.models.base import Record
+from strongroom.models.runs import RunQueue
 
 Capability = Literal[
     "transactions",
@@ -50,6 +51,7 @@ class Health(Record):
         capabilities: what the adapter can do here.
         server_version: the server's version, None in memory.
         role: the database role that calls run as.
+        runs: how many of one tenant's runs stand where, when a tenant was named.
         warnings: what someone should look at, each with what to do.
     """
 
@@ -60,6 +62,7 @@ class Health(Record):
     capabilities: tuple[Capability, ...]
     server_version: str | None = None
     role: str | None = None
+    runs: RunQueue | None = None
     warnings: tuple[str, ...] = ()
 
 
