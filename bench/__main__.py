@@ -7,17 +7,16 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench.competitors import Competitor, MissingPeer
+from bench.competitors import MissingPeer
 from bench.competitors.langgraph_saver import LangGraphSaver
 from bench.competitors.openai_agents import OpenAISessions
 from bench.competitors.product import Strongroom
 from bench.competitors.raw import RawPsycopg
-from bench.context import DEEP, SHALLOW, Context
+from bench.context import DEEP, SHALLOW, Context, Opened
 from bench.lines import LINES
 from bench.plot import write_plot
 from bench.report import Report
@@ -25,7 +24,7 @@ from bench.server import Server, running_server
 
 OUT = Path(__file__).parent / "out"
 SMALL_ROWS = 10_000
-C = TypeVar("C", bound=Competitor)
+MESSAGE_LINES = {"P1", "P2", "P3", "P4", "P5", "P10"}
 
 
 def _arguments() -> argparse.Namespace:
@@ -54,7 +53,8 @@ def _arguments() -> argparse.Namespace:
 
 
 async def _run(arguments: argparse.Namespace, server: Server, progress: Progress) -> Report:
-    report = Report(arguments.rows, server.version())
+    asked = set(arguments.only)
+    report = Report(arguments.rows if asked & MESSAGE_LINES else 0, server.version())
 
     def begin(what: str, rounds: int | None) -> Callable[[], None]:
         task = progress.add_task(what, total=rounds)
@@ -62,12 +62,12 @@ async def _run(arguments: argparse.Namespace, server: Server, progress: Progress
 
     async with AsyncExitStack() as stack:
 
-        async def opened(competitor: C, what: str) -> C | None:
+        async def opened(competitor: Opened, what: str) -> Opened | None:
             done = begin(what, 1)
             try:
                 await competitor.open(server)
             except MissingPeer as missing:
-                report.skipped.append(f"{competitor.name} is not installed: {missing}")
+                report.skipped.append(f"{competitor.name}, for want of {missing}")
                 return None
             finally:
                 done()
@@ -79,9 +79,9 @@ async def _run(arguments: argparse.Namespace, server: Server, progress: Progress
         raw = RawPsycopg(product.database)
         openai: OpenAISessions | None = None
         langgraph: LangGraphSaver | None = None
-        asked = set(arguments.only)
         rows = f"load {arguments.rows:,} messages"
-        await opened(product, f"strongroom: {rows}")
+        if asked & MESSAGE_LINES:
+            await opened(product, f"strongroom: {rows}")
         if asked & {"P1", "P2", "P3", "P5"}:
             await opened(raw, "raw psycopg: connect")
             sessions = OpenAISessions(arguments.rows, SHALLOW, SHALLOW)
@@ -91,7 +91,7 @@ async def _run(arguments: argparse.Namespace, server: Server, progress: Progress
         if "P10" in asked:
             await opened(small, f"strongroom: load {SMALL_ROWS:,} messages")
         context = Context(
-            server, report, raw, product, small, openai, langgraph, arguments.quick, begin
+            server, report, raw, product, small, openai, langgraph, arguments.quick, begin, opened
         )
         for name in LINES:
             if name in arguments.only:

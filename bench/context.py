@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from bench.competitors.langgraph_saver import LangGraphSaver
 from bench.competitors.openai_agents import OpenAISessions
@@ -16,6 +17,25 @@ from bench.server import Server
 
 DEEP, SHALLOW = 20_000, 1_000
 """Messages in the two conversations whose pages are read."""
+
+
+class Openable(Protocol):
+    """What can be opened for a line; a missing package or program is MissingPeer."""
+
+    name: str
+
+    async def open(self, server: Server) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+Opened = TypeVar("Opened", bound=Openable)
+
+
+class Opener(Protocol):
+    """Opens a contestant until the end of the run; None, and named as skipped, when it is missing."""
+
+    def __call__(self, contestant: Opened, what: str, /) -> Awaitable[Opened | None]: ...
 
 
 @dataclass
@@ -32,6 +52,7 @@ class Context:
     quick: bool
     begin: Callable[[str, int], Callable[[], None]]
     """Starts a progress bar: (what, rounds) to the function that moves it by one round."""
+    opened: Opener
 
     async def measure(
         self, line: str, contestants: Mapping[str, Contestant], *, rounds: int

@@ -47,6 +47,8 @@ class Contestant:
 
     work: Work
     operations: int
+    prepare: Work | None = None
+    """What it needs before every round, such as jobs to claim. It is not timed."""
 
 
 async def interleave(
@@ -59,11 +61,15 @@ async def interleave(
     """Run every contestant once per round, in a new random order each round."""
     for contestant in contestants.values():
         for _ in range(warm_up):
+            if contestant.prepare:
+                await contestant.prepare()
             await contestant.work()
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
         for name in random.sample(list(contestants), len(contestants)):
             contestant = contestants[name]
+            if contestant.prepare:
+                await contestant.prepare()
             gc.collect()
             gc.disable()
             started = time.perf_counter()
@@ -75,14 +81,14 @@ async def interleave(
     return Rounds(seconds)
 
 
-def repeat(operation: Work, times: int) -> Contestant:
+def repeat(operation: Work, times: int, prepare: Work | None = None) -> Contestant:
     """One client that does the same operation again and again."""
 
     async def work() -> None:
         for _ in range(times):
             await operation()
 
-    return Contestant(work, times)
+    return Contestant(work, times, prepare)
 
 
 def together(operations: list[Work], times: int) -> Contestant:

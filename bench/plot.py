@@ -37,7 +37,7 @@ def write_plot(report: Report, path: Path) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_yticks(range(len(lines)), [f"{line.id}  {line.what}" for line in lines], fontsize=8)
     axes.set_xlabel("ratio of times in one run (1 = the same; black mark = goal)")
-    axes.set_title(f"strongroom, {report.rows:,} messages in the table")
+    axes.set_title(report.title)
     axes.legend(
         handles=[
             Patch(color=COLOURS[True], label="reached"),

@@ -20,7 +20,11 @@ raw: psycopg on strongroom's own table as superuser, prepared, positions counted
 strongroom: the bindings, as a role that row security binds; append validates, numbers and deduplicates.
 OpenAI: agents.extensions.memory.SQLAlchemySession on asyncpg, as many rows in its table.
 LangGraph: a graph of one step on AsyncPostgresSaver; every call starts from the same 100 messages.
-aupdate_state is aget_tuple + aput_writes + aput, and the reducer between them."""
+aupdate_state is aget_tuple + aput_writes + aput, and the reducer between them.
+Jobs: every queue is driven by the calls that its own worker makes, one worker, the handler does nothing;
+enqueueing is not timed. procrastinate checks its connection at each borrow, as it does by default; absurd
+reads a task's checkpoints before it; strongroom's runs are finished without a message.
+A durable Redis syncs each write (appendfsync always); the other keeps nothing."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,12 @@ class Report:
     skipped: list[str] = field(default_factory=list)
     milliseconds: dict[str, dict[str, float]] = field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        return f"strongroom, {self.rows:,} messages in the table" if self.rows else "strongroom"
+
     def print(self, console: Console) -> None:
-        table = Table(title=f"strongroom, {self.rows:,} messages in the table: ratios in one run")
+        table = Table(title=f"{self.title}: ratios in one run")
         table.add_column("#", no_wrap=True)
         table.add_column("what")
         table.add_column("measured", justify="right", no_wrap=True)

@@ -76,7 +76,7 @@ class Strongroom:
 
     async def connect(self, server: Server, clients: int = 1) -> None:
         """Open the store as the host role, with one connection per client."""
-        self._store = await self._stack.enter_async_context(
+        self.store = await self._stack.enter_async_context(
             strongroom.connect(
                 server.dsn(self.database, HOST),
                 schema_mode="off",
@@ -93,7 +93,7 @@ class Strongroom:
         return PlainConnection(connection)
 
     async def append(self, conversation: int, count: int) -> None:
-        done = await self._store.messages.append(
+        done = await self.store.messages.append(
             tenant_id=TENANT,
             conversation_id=own_conversation(conversation),
             messages=[
@@ -103,7 +103,7 @@ class Strongroom:
         assert done.items[-1].outcome == "inserted"
 
     async def page(self, conversation: int, limit: int) -> tuple[strongroom.Message, ...]:
-        page = await self._store.messages.latest(
+        page = await self.store.messages.latest(
             tenant_id=TENANT, conversation_id=shared_conversation(conversation), limit=limit
         )
         assert len(page.items) == limit
@@ -133,7 +133,7 @@ class Strongroom:
         """The cursor of a message in the middle, got by paging there."""
         after = None
         for _ in range(position // 500):
-            page = await self._store.messages.list(
+            page = await self.store.messages.list(
                 tenant_id=TENANT, conversation_id=conversation, limit=500, after=after
             )
             after = page.next_cursor

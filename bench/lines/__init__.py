@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from bench.context import Context
 from bench.lines.append import append_one, append_ten, eight_clients
+from bench.lines.checkpoints import checkpoints
 from bench.lines.growth import growth
+from bench.lines.jobs import jobs_and_runs
+from bench.lines.locks import locks
 from bench.lines.pages import last_fifty, validated_page
 
 LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
@@ -15,5 +18,8 @@ LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
     "P3": eight_clients,
     "P4": last_fifty,
     "P5": validated_page,
+    "P6": jobs_and_runs,
+    "P7": checkpoints,
+    "P9": locks,
     "P10": growth,
 }
