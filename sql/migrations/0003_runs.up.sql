@@ -32,7 +32,7 @@ select strongroom_private.require_transaction(3);
 -- Runs
 -- ---------------------------------------------------------------------------------------------
 
-create sequence strongroom.claim_tokens as bigint;
+create sequence strongroom.claim_tokens as bigint maxvalue 9007199254740991;
 comment on sequence strongroom.claim_tokens is
     'Claim tokens of runs: strictly growing, also when the run of an earlier one is gone. Safe as a'
     ' JavaScript number.';
