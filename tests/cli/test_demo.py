@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from rich.cells import cell_len
 from strongroom.embedded import EmbeddedServer
 from strongroom.migrations import load_migrations
 from tests.cli.conftest import Cli, Ran, run_process
-from tests.servers import eventually
+from tests.servers.waiting import remove_folder
 
 
 @pytest.fixture
@@ -24,13 +23,7 @@ def reachable() -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="strongroom-demo-"))
     made.chmod(0o755)
     yield made
-
-    def is_gone() -> bool:
-        shutil.rmtree(made, ignore_errors=True)
-        return not made.exists()
-
-    # The server may still be putting its last files down.
-    eventually(is_gone, f"{made} is removed")
+    remove_folder(made)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.requirements import missing
+from tests.servers.waiting import remove_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
@@ -228,8 +229,8 @@ def test_the_package_is_not_the_checkout(with_server: Installed) -> None:
 def test_the_demo_runs_for_a_user_without_rights(with_server: Installed) -> None:
     if not with_server.public:
         missing("a Python that every user can run", "apt-get install python3 python3-venv")
-    with tempfile.TemporaryDirectory(prefix="strongroom-nobody-") as made:
-        folder = Path(made)
+    folder = Path(tempfile.mkdtemp(prefix="strongroom-nobody-"))
+    try:
         os.chown(folder, NOBODY, NOBODY)
         check_demo(with_server.strongroom("demo", "--json", user=NOBODY, cwd=folder))
         kept = with_server.strongroom("demo", "--json", "--keep", "memory", user=NOBODY, cwd=folder)
@@ -241,4 +242,7 @@ def test_the_demo_runs_for_a_user_without_rights(with_server: Installed) -> None
             user=NOBODY, cwd=folder,
         )  # fmt: skip
         assert shown.returncode == 0, shown.stderr
-        assert len(json.loads(shown.stdout)["items"]) == 1
+        # The recorded conversation, and the one in which a run asked for approval.
+        assert len(json.loads(shown.stdout)["items"]) == 2
+    finally:
+        remove_folder(folder)
