@@ -105,7 +105,7 @@ test-worker: $(READY) ## The durable worker, in memory, on PostgreSQL, and as a 
 	@$(PYTEST) tests/worker $(ARGS)
 
 # How long `make soak` kills workers; CI takes a minute of it.
-SECONDS_OF_SOAK := $(if $(filter-out environment,$(origin SECONDS)),$(SECONDS),300)
+SECONDS_OF_SOAK := $(or $(if $(filter environment,$(origin SECONDS)),,$(SECONDS)),300)
 
 .PHONY: soak
 soak: $(READY) ## Workers are killed at random: make soak SECONDS=600; prints what it counted
