@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ def test_runs_survive_killed_workers_and_a_killed_server(
 ) -> None:
     counts = asyncio.run(Soak(durable_server, tmp_path, SECONDS).run())
     with capsys.disabled():
-        print(f"\nsoak: {asdict(counts)}")
+        print(f"\nsoak: {vars(counts)}")
     assert counts.created > SECONDS / 2
     assert counts.workers_killed >= 5
     assert counts.server_restarts == 1
