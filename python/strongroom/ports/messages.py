@@ -37,7 +37,7 @@ class MessageStore(Protocol):
             A conflict changes nothing and does not stop the other messages.
 
         SQL: ``strongroom.append_messages``
-        Source: ../spec, "MessageStore.append"
+        Source: the specification of the domain, section "MessageStore.append (#157)"
 
         Example:
             >>> import asyncio, strongroom
