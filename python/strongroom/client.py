@@ -11,6 +11,7 @@ from strongroom.errors import InvalidArgument, MissingCapability
 from strongroom.infrastructure.work_signals import WorkSignals
 from strongroom.models.health import Capability, Health
 from strongroom.ports import (
+    AgentStore,
     CheckpointStore,
     ConversationStore,
     DistributedLockStore,
@@ -21,6 +22,7 @@ from strongroom.ports import (
     RunStore,
     SchemaManager,
     SessionStateStore,
+    SkillStore,
     TenantStore,
     ThreadSummaryStore,
 )
@@ -31,6 +33,8 @@ class Ports:
     """The storage ports, one attribute each."""
 
     tenants: TenantStore
+    agents: AgentStore
+    skills: SkillStore
     conversations: ConversationStore
     messages: MessageStore
     session_state: SessionStateStore

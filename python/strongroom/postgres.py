@@ -16,6 +16,7 @@ from strongroom.models.base import Record
 from strongroom.models.health import Capability, Health
 from strongroom.schema import Connect, SqlSchemaManager
 from strongroom.stores import (
+    SqlAgentStore,
     SqlCheckpointStore,
     SqlConversationStore,
     SqlDistributedLockStore,
@@ -24,6 +25,7 @@ from strongroom.stores import (
     SqlMessageStore,
     SqlRunStore,
     SqlSessionStateStore,
+    SqlSkillStore,
     SqlTenantStore,
     SqlThreadSummaryStore,
 )
@@ -65,6 +67,8 @@ def sql_ports(
     """Return the ports on a transport, by attribute."""
     return {
         "tenants": SqlTenantStore(transport),
+        "agents": SqlAgentStore(transport),
+        "skills": SqlSkillStore(transport),
         "conversations": SqlConversationStore(transport),
         "messages": SqlMessageStore(transport),
         "session_state": SqlSessionStateStore(transport),

@@ -11,7 +11,7 @@ select plan(
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
     + (select count(*)::integer from stories.tables())
-    + 7
+    + 9
 );
 select stories.found_a_world();
 
@@ -35,6 +35,16 @@ select is(
     'inserted',
     'and a topic'
 );
+select is(
+    (select c.outcome from strongroom.create_agent('globex', 'x', 'only-globex') as c),
+    'inserted',
+    'and an agent'
+);
+select is(
+    (select c.outcome from strongroom.create_skill('globex', 'x', 'only-globex') as c),
+    'inserted',
+    'and a skill'
+);
 
 select stories.become_owner();
 select is(
@@ -48,6 +58,8 @@ select is(
         when t = 'strongroom.tenants' then null
         when t in ('strongroom.jobs', 'strongroom.locks', 'strongroom.topics')
         then '{strongroom.tenants}'::regclass[]
+        when t = 'strongroom.agent_versions' then '{strongroom.agents}'
+        when t = 'strongroom.skill_versions' then '{strongroom.skills}'
         when t = 'strongroom.topic_events' then '{strongroom.topics}'
         when t in ('strongroom.run_events', 'strongroom.checkpoints', 'strongroom.interactions')
         then '{strongroom.runs}'

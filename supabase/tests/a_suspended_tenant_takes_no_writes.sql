@@ -7,7 +7,7 @@ select plan(
         from stories.tables() as t
         where not stories.is_for_hosts_alone(t)
     )
-    + 15
+    + 17
 );
 select stories.found_a_world();
 
@@ -34,6 +34,8 @@ from (
         ('select strongroom.soft_delete_conversation(''acme'', ''open'')'),
         ('select strongroom.put_session_state(''acme'', ''open'', ''{}'', 1)'),
         ('select strongroom.create_run(''acme'', ''open'')'),
+        ('select strongroom.create_agent(''acme'', ''x'')'),
+        ('select strongroom.publish_skill_version(''acme'', ''private'', ''{}'')'),
         ('select strongroom.enqueue_job(''acme'', ''index'')'),
         ('select strongroom.acquire_lock(''acme'', ''other'', ''worker'')'),
         ('select strongroom.publish_events(''acme'', ''private'', ''[{"kind": "x"}]'')'),

@@ -902,6 +902,209 @@ values
         ' jsonb_build_object(''x'', repeat(''x'', 4096)))'
     );
 
+insert into stories.violations (constraint_name, statement)
+values
+    (
+        'strongroom.agents: agents_pkey',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''private'', ''n'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.agents: agent_belongs_to_a_tenant',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''none'', ''x'', ''n'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.agents: id_has_1_to_255_characters',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', '''', ''n'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.agents: name_has_1_to_255_characters',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', '''', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.agents: description_has_1_to_4000_characters',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', repeat(''x'', 4001), ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.agents: metadata_is_an_object',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, ''[]'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.agents: latest_version_is_not_negative',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, ''{}'', -1, 1, '''')'
+    ),
+    (
+        'strongroom.agents: version_is_positive',
+        'insert into strongroom.agents'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, ''{}'', 0, 0, '''')'
+    ),
+    (
+        'strongroom.agent_versions: agent_versions_pkey',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 1, ''x'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.agent_versions: an_agent_version_id_is_used_once_in_a_tenant',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, ''private-a'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.agent_versions: version_belongs_to_an_agent',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''none'', 9, ''x'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.agent_versions: version_is_positive',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 0, ''x'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.agent_versions: id_has_1_to_255_characters',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, '''', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.agent_versions: definition_is_an_object',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, ''x'', ''[]'', '''', 2)'
+    ),
+    (
+        'strongroom.agent_versions: size_is_1_byte_to_1_mib',
+        'insert into strongroom.agent_versions'
+        ' (tenant_id, agent_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, ''x'', ''{}'', '''', 0)'
+    ),
+    (
+        'strongroom.skills: skills_pkey',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''private'', ''n'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.skills: skill_belongs_to_a_tenant',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''none'', ''x'', ''n'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.skills: id_has_1_to_255_characters',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', '''', ''n'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.skills: name_has_1_to_255_characters',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', '''', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.skills: description_has_1_to_4000_characters',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', repeat(''x'', 4001), ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.skills: metadata_is_an_object',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, ''[]'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.skills: latest_version_is_not_negative',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, ''{}'', -1, 1, '''')'
+    ),
+    (
+        'strongroom.skills: version_is_positive',
+        'insert into strongroom.skills'
+        ' (tenant_id, id, name, description, metadata, latest_version, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, ''{}'', 0, 0, '''')'
+    ),
+    (
+        'strongroom.skill_versions: skill_versions_pkey',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 1, ''x'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.skill_versions: a_skill_version_id_is_used_once_in_a_tenant',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, ''private-s'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.skill_versions: version_belongs_to_a_skill',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''none'', 9, ''x'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.skill_versions: version_is_positive',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 0, ''x'', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.skill_versions: id_has_1_to_255_characters',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, '''', ''{}'', '''', 2)'
+    ),
+    (
+        'strongroom.skill_versions: definition_is_an_object',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, ''x'', ''[]'', '''', 2)'
+    ),
+    (
+        'strongroom.skill_versions: size_is_1_byte_to_1_mib',
+        'insert into strongroom.skill_versions'
+        ' (tenant_id, skill_id, version, id, definition, content_digest, size_bytes)'
+        ' values (''acme'', ''private'', 9, ''x'', ''{}'', '''', 0)'
+    ),
+    (
+        'strongroom.catalog_tombstones: catalog_tombstones_pkey',
+        'insert into strongroom.catalog_tombstones (tenant_id, kind, id)'
+        ' values (''acme'', ''agent'', ''purged'')'
+    ),
+    (
+        'strongroom.catalog_tombstones: tombstone_belongs_to_a_tenant',
+        'insert into strongroom.catalog_tombstones (tenant_id, kind, id)'
+        ' values (''none'', ''agent'', ''x'')'
+    ),
+    (
+        'strongroom.catalog_tombstones: kind_is_agent_or_skill',
+        'insert into strongroom.catalog_tombstones (tenant_id, kind, id)'
+        ' values (''acme'', ''tool'', ''x'')'
+    ),
+    (
+        'strongroom.catalog_tombstones: id_has_1_to_255_characters',
+        'insert into strongroom.catalog_tombstones (tenant_id, kind, id)'
+        ' values (''acme'', ''agent'', '''')'
+    );
+
 select plan((select count(*)::integer from stories.violations) + 6);
 select stories.found_a_world();
 select stories.become_owner('acme');

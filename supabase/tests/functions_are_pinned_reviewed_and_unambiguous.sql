@@ -80,7 +80,14 @@ select is(
             'strongroom.create_interaction',
             'strongroom_private.queue_waiting_run',
             'strongroom_private.lock_interaction',
-            'strongroom.finish_run'
+            'strongroom.finish_run',
+            'strongroom.publish_agent_version',
+            'strongroom.find_agent_version',
+            'strongroom.publish_skill_version',
+            'strongroom.find_skill_version',
+            'strongroom.resolve_agent',
+            'strongroom.resolve_skill',
+            'strongroom_private.bind_run_agent'
         )
         then array['enable_seqscan=off']
         else '{}'
@@ -222,7 +229,7 @@ select set_eq(
         'acquire', 'add', 'answer', 'append', 'bind', 'cancel', 'check', 'claim', 'clear',
         'complete', 'count', 'create', 'decide', 'diagnose', 'enqueue', 'expire', 'fail', 'find',
         'finish', 'fork', 'grant', 'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish',
-        'purge', 'put', 'read', 'reap', 'release', 'remove', 'renew', 'request', 'restore',
+        'purge', 'put', 'read', 'reap', 'release', 'remove', 'renew', 'request', 'resolve', 'restore',
         'retry', 'revoke', 'save', 'set', 'share', 'soft', 'trim', 'update'
     ],
     'public functions start with a verb of the closed list in sql/README.md'

@@ -204,12 +204,14 @@ select set_eq(
             and g.privilege = 'delete'
     $$,
     array[
+        'strongroom.agents',
         'strongroom.checkpoints',
         'strongroom.conversation_participants',
         'strongroom.conversations',
         'strongroom.jobs',
         'strongroom.locks',
         'strongroom.memberships',
+        'strongroom.skills',
         'strongroom.tenants',
         'strongroom.topic_events'
     ],

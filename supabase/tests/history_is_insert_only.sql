@@ -214,7 +214,10 @@ select results_eq(
     $$ select p.table_name, p.row_count from strongroom.purge_tenant('acme') as p $$,
     $$
         values
-            ('approval_grants', 2::bigint),
+            ('agent_versions', 1::bigint),
+            ('agents', 1),
+            ('approval_grants', 2),
+            ('catalog_tombstones', 1),
             ('checkpoints', 2),
             ('conversation_participants', 1),
             ('conversations', 3),
@@ -226,6 +229,8 @@ select results_eq(
             ('run_events', 2),
             ('runs', 2),
             ('session_states', 2),
+            ('skill_versions', 1),
+            ('skills', 1),
             ('tenants', 1),
             ('thread_summaries', 2),
             ('topic_events', 1),

@@ -18,6 +18,8 @@ values
     ('p_visibility', '''private'''),
     ('p_agent_id', '''helper'''),
     ('p_agent_policy', '''latest'''),
+    ('p_skill_id', '''helper'''),
+    ('p_definition', '''{}'''),
     ('p_expected_version', '1'),
     ('p_changes', '''{}'''),
     ('p_state', '''{}'''),
@@ -149,6 +151,8 @@ from (
         ('{"name": {}}'),
         ('{"status": "gone"}'),
         ('{"status": ["active"]}'),
+        ('{"description": 7}'),
+        ('{"description": ""}'),
         ('{"metadata": []}'),
         ('{"title": 7}'),
         ('{"title": ""}'),
@@ -300,6 +304,8 @@ select cmp_ok(
 );
 
 select stories.become_host();
+select strongroom.create_agent('acme', 'Helper', 'helper');
+select strongroom.create_skill('acme', 'Helper', 'helper');
 select strongroom.create_run('acme', 'stateless', 'run');
 select strongroom.claim_run('acme', 'run', 'worker', 600);
 select strongroom.claim_jobs('worker', p_lease_seconds => 600, p_tenant_id => 'acme');

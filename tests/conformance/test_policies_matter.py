@@ -85,7 +85,7 @@ def test_isolation_fails_without_policies_and_row_security(
     assert not [name for name in failed if name.startswith("test_reading_anothers_id")]
 
 
-HOSTS_ONLY = {"jobs", "locks", "topics", "topic_events"}
+HOSTS_ONLY = {"catalog_tombstones", "jobs", "locks", "topics", "topic_events"}
 """Tables that no signed-in user may read, whatever its policies say."""
 
 
@@ -104,6 +104,11 @@ HOSTS_ONLY = {"jobs", "locks", "topics", "topic_events"}
         "checkpoints",
         "interactions",
         "approval_grants",
+        "agents",
+        "agent_versions",
+        "skills",
+        "skill_versions",
+        "catalog_tombstones",
         "jobs",
         "locks",
         "topics",

@@ -27,6 +27,7 @@ FIRST_TABLE = {
     2: "strongroom.conversations",
     3: "strongroom.runs",
     4: "strongroom.jobs",
+    5: "strongroom.agents",
 }
 """What each version makes first, so what its way back names first when it would lose rows."""
 
@@ -82,6 +83,15 @@ _FILL: dict[int, list[LiteralString]] = {
             "select * from strongroom.publish_events('umbrella', 'talk',"
             ' \'[{"id": "t1", "kind": "said", "payload": {"message_id": "m0"}}]\')'
         ),
+    ],
+    5: [
+        "select * from strongroom.create_agent('acme', 'Support', 'support', 'Answers.')",
+        "select * from strongroom.create_agent('umbrella', 'Support', 'support')",
+        "select * from strongroom.publish_agent_version('acme', 'support', '{\"model\": \"m\"}', 'av1')",
+        "select * from strongroom.create_skill('acme', 'Refunds', 'refunds')",
+        "select * from strongroom.publish_skill_version('acme', 'refunds', '{\"steps\": []}', 'sv1')",
+        "select * from strongroom.create_skill('acme', 'Gone', 'gone')",
+        "select * from strongroom.purge_skill('acme', 'gone')",
     ],
 }
 

@@ -203,4 +203,16 @@ DAMAGES = [
         )
         for story in ("a_repeated_create_is_known_again", "a_fork_is_a_copy_up_to_a_position")
     ),
+    *(
+        ("published_versions_never_change_and_references_say_what_they_name", damage)
+        for damage in (
+            "drop trigger agent_versions_are_insert_only on strongroom.agent_versions",
+            "grant update on strongroom.skill_versions to strongroom_host",
+            "drop trigger runs_record_their_agent on strongroom.runs",
+            (
+                "alter policy tenant_reads on strongroom.agent_versions"
+                " using (tenant_id = (select strongroom_private.current_tenant()))"
+            ),
+        )
+    ),
 ]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from strongroom.cli import (
+    agents,
     conversations,
     demo,
     diagnosis,
@@ -33,6 +34,7 @@ app.command("demo")(demo.demo)
 app.command("import")(imports.import_)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(runs.app, name="runs")
+app.add_typer(agents.app, name="agents")
 app.command("worker")(workers.worker)
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(supabase.app, name="supabase")

@@ -24,6 +24,7 @@ import pytest
 SECTIONS = (
     "isolation",
     "tenants",
+    "catalog",
     "conversations",
     "forks",
     "messages",

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
+from strongroom.conformance import calls_catalog
+from strongroom.conformance.calls_catalog import CatalogIds, fill_catalog
 from strongroom.conformance.helpers import OWNER, PARTICIPANT, Where, at, fresh, new_tenant, said
 from strongroom.conformance.run_helpers import (
     Held,
@@ -47,6 +49,7 @@ class Target:
     lock_name: str
     lock_token: int
     topic: str
+    catalog: CatalogIds
 
     @property
     def where(self) -> Where:
@@ -69,7 +72,8 @@ class Target:
             *("conversation_id", "message_id", "run_id", "question_id", "approval_id"),
             *("approved_id", "grant_id", "job_id", "queue", "lock_name", "topic"),
         )
-        return replace(self, **{name: getattr(self, name)[::-1] for name in names})
+        reversed_names = {name: getattr(self, name)[::-1] for name in names}
+        return replace(self, **reversed_names, catalog=self.catalog.absent())
 
     def within(self, tenant_id: str) -> Target:
         """Return the same ids, asked for in another tenant."""
@@ -136,6 +140,7 @@ async def fill(
         lock_name=lock_name,
         lock_token=lock.token,
         topic=topic,
+        catalog=await fill_catalog(store, tenant_id),
     )
 
 
@@ -249,7 +254,17 @@ LATE_WRITES = {
 HostCall = Callable[[Ports, Target], Awaitable[object]]
 
 
+def _of_catalog(call: calls_catalog.Call) -> HostCall:
+    return lambda store, target: call(store, target.tenant_id, target.catalog)
+
+
+TENANT_READS: dict[str, HostCall] = {
+    name: _of_catalog(call) for name, call in calls_catalog.TENANT_READS.items()
+}
+"""Reads of what everyone in the tenant may read."""
+
 HOST_READS: dict[str, HostCall] = {
+    "agents.resolve": lambda s, t: s.agents.resolve(**t.where),
     "interactions.find_active_grant": lambda s, t: s.interactions.find_active_grant(
         **t.where, principal_id=OWNER, tool_name="refund"
     ),
@@ -292,6 +307,7 @@ HOST_WRITES: dict[str, HostCall] = {
     "realtime.trim": lambda s, t: s.realtime.trim(
         tenant_id=t.tenant_id, topic=t.topic, up_to_sequence=1
     ),
+    **{name: _of_catalog(call) for name, call in calls_catalog.HOST_WRITES.items()},
 }
 """Writes that hosts alone may do, to what stands beside conversations."""
 
@@ -303,4 +319,4 @@ async def everything(store: Ports, target: Target) -> list[object]:
 
 async def everything_beside(store: Ports, target: Target) -> list[object]:
     """Return all that a host can read of what stands beside a conversation."""
-    return [await read(store, target) for read in HOST_READS.values()]
+    return [await read(store, target) for read in (*HOST_READS.values(), *TENANT_READS.values())]

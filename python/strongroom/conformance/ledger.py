@@ -32,6 +32,8 @@ P = TypeVar("P", bound=Ports)
 
 PORTS: dict[str, type] = {
     "tenants": ports.TenantStore,
+    "agents": ports.AgentStore,
+    "skills": ports.SkillStore,
     "conversations": ports.ConversationStore,
     "messages": ports.MessageStore,
     "session_state": ports.SessionStateStore,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from strongroom.client import Ports
+from strongroom.conformance import calls_catalog
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -54,6 +55,7 @@ ID_PATHS: dict[str, Call] = {
         tenant_id=t.tenant_id, principal_id="p", role_ids=[x]
     ),
     "name": lambda s, _, x: s.tenants.create(tenant_id=fresh(), name=x),
+    **calls_catalog.ID_PATHS,
 }
 OPTIONAL_ID_PATHS: dict[str, Call] = {
     "conversation_id": lambda s, t, x: s.conversations.create(
@@ -70,6 +72,7 @@ OPTIONAL_ID_PATHS: dict[str, Call] = {
     "summary_id": lambda s, t, x: s.summaries.append(
         **at(t), text="x", covers_to_position=1, summary_id=x
     ),
+    **calls_catalog.OPTIONAL_ID_PATHS,
 }
 
 

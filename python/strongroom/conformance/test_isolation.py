@@ -9,6 +9,7 @@ from strongroom.conformance.calls import (
     HOST_READS,
     HOST_WRITES,
     READS,
+    TENANT_READS,
     WRITES,
     everything,
     everything_beside,
@@ -55,16 +56,17 @@ async def test_writing_to_anothers_id_is_writing_to_an_absent_one_b35_b87(
     assert await everything(adapter.store, theirs) == before
 
 
-@pytest.mark.parametrize("method", sorted(HOST_READS))
+@pytest.mark.parametrize("method", sorted({**HOST_READS, **TENANT_READS}))
 async def test_reading_what_another_has_beside_is_reading_what_is_absent(
     adapter: Adapter, method: str
 ) -> None:
+    read = {**HOST_READS, **TENANT_READS}[method]
     theirs = await fill(adapter.store)
     mine = await fill(adapter.store)
-    foreign = await result_of(HOST_READS[method](adapter.store, theirs.within(mine.tenant_id)))
-    absent = await result_of(HOST_READS[method](adapter.store, mine.absent()))
+    foreign = await result_of(read(adapter.store, theirs.within(mine.tenant_id)))
+    absent = await result_of(read(adapter.store, mine.absent()))
     assert foreign == absent
-    assert await result_of(HOST_READS[method](adapter.store, theirs)) != absent
+    assert await result_of(read(adapter.store, theirs)) != absent
 
 
 @pytest.mark.parametrize("method", sorted(HOST_WRITES))

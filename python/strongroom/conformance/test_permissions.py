@@ -10,6 +10,7 @@ from strongroom.conformance.calls import (
     HOST_READS,
     HOST_WRITES,
     READS,
+    TENANT_READS,
     WRITES,
     everything,
     everything_beside,
@@ -26,7 +27,7 @@ from strongroom.conformance.helpers import (
     said,
     walk,
 )
-from strongroom.errors import AlreadyExists, NotFound, PermissionDenied
+from strongroom.errors import AlreadyExists, NotFound, PermissionDenied, TenantMismatch
 from strongroom.models import Viewer
 
 READERS = [OWNER, PARTICIPANT]
@@ -267,6 +268,21 @@ async def test_what_stands_beside_conversations_is_for_hosts_alone(
         with pytest.raises(PermissionDenied):
             await {**HOST_READS, **HOST_WRITES}[method](user, target)
     assert await everything_beside(adapter.store, target) == before
+
+
+@pytest.mark.parametrize("method", sorted(TENANT_READS))
+async def test_what_is_the_tenants_is_read_by_its_users_and_no_others(
+    adapter: Adapter, method: str
+) -> None:
+    target, other = await fill(adapter.store), await fill(adapter.store)
+    as_host = await TENANT_READS[method](adapter.store, target)
+    async with adapter.user(target.tenant_id, STRANGER) as user:
+        assert await TENANT_READS[method](user, target) == as_host
+    async with adapter.user(other.tenant_id, OWNER) as user:
+        foreign = await result_of(TENANT_READS[method](user, target.within(other.tenant_id)))
+        assert foreign == await result_of(TENANT_READS[method](user, other.absent()))
+        with pytest.raises(TenantMismatch):
+            await TENANT_READS[method](user, target)
 
 
 async def test_a_user_of_no_tenant_sees_and_does_nothing(adapter: Adapter) -> None:

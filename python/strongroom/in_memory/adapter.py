@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from strongroom.client import Strongroom, UnitOfWork
 from strongroom.errors import InvalidArgument, SchemaVersionError
+from strongroom.in_memory.agents import MemoryAgentStore
 from strongroom.in_memory.checkpoints import MemoryCheckpointStore
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
@@ -17,6 +18,7 @@ from strongroom.in_memory.messages import MemoryMessageStore
 from strongroom.in_memory.realtime import MemoryRealtimePublisher
 from strongroom.in_memory.runs import MemoryRunStore
 from strongroom.in_memory.session_state import MemorySessionStateStore
+from strongroom.in_memory.skills import MemorySkillStore
 from strongroom.in_memory.summaries import MemoryThreadSummaryStore
 from strongroom.in_memory.tenants import MemoryTenantStore
 from strongroom.infrastructure.work_signals import polling
@@ -65,6 +67,8 @@ def memory_store(*, text_policy: TextPolicy, database: Database | None = None) -
 def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
     return {
         "tenants": MemoryTenantStore(session, text_policy),
+        "agents": MemoryAgentStore(session, text_policy),
+        "skills": MemorySkillStore(session, text_policy),
         "conversations": MemoryConversationStore(session, text_policy),
         "messages": MemoryMessageStore(session, text_policy),
         "session_state": MemorySessionStateStore(session, text_policy),

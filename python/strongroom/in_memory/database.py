@@ -21,6 +21,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from strongroom.errors import InvalidTransition, TenantMismatch, Unavailable
 from strongroom.models.base import Record
+from strongroom.models.catalog import Agent, AgentVersion, Skill, SkillVersion
 from strongroom.models.conversations import Conversation
 from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
@@ -69,6 +70,11 @@ class Tables:
     interactions: dict[str, Row[Interaction]] = field(default_factory=dict)
     approval_claims: dict[str, str] = field(default_factory=dict)
     approval_grants: dict[str, ApprovalGrant] = field(default_factory=dict)
+    catalog: dict[tuple[str, str], Row[Agent | Skill]] = field(default_factory=dict)
+    catalog_versions: dict[tuple[str, str], tuple[AgentVersion | SkillVersion, ...]] = field(
+        default_factory=dict
+    )
+    catalog_tombstones: dict[tuple[str, str], dt.datetime] = field(default_factory=dict)
     jobs: dict[str, Row[Job]] = field(default_factory=dict)
     locks: dict[str, tuple[int, Lock | None]] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -92,6 +98,9 @@ class Tables:
             interactions=dict(self.interactions),
             approval_claims=dict(self.approval_claims),
             approval_grants=dict(self.approval_grants),
+            catalog=dict(self.catalog),
+            catalog_versions=dict(self.catalog_versions),
+            catalog_tombstones=dict(self.catalog_tombstones),
             jobs=dict(self.jobs),
             locks=dict(self.locks),
             topics=dict(self.topics),

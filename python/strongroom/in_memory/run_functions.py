@@ -7,6 +7,7 @@ from typing import Any
 
 from strongroom.errors import AlreadyExists, InvalidArgument
 from strongroom.in_memory.base import check_writable, readable_conversation
+from strongroom.in_memory.catalog_versions import agent_of_run
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import (
@@ -77,6 +78,7 @@ def _new_run(
         **{
             **unset,
             **content,
+            **agent_of_run(tables, content["conversation_id"], content),
             "tenant_id": tables.tenant_id,
             "id": run_id,
             "number": max(numbers, default=0) + 1,

@@ -8,6 +8,7 @@ from typing import Any
 from strongroom.errors import AlreadyExists
 from strongroom.ids import new_id
 from strongroom.in_memory.base import MemoryPort, check_writable, versioned
+from strongroom.in_memory.catalog_entries import drop_catalog
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import drop_runs
@@ -208,6 +209,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             "topics": len(tables.topics),
             "thread_summaries": sum(len(summaries) for summaries in tables.summaries.values()),
             **drop_runs(tables),
+            **drop_catalog(tables),
         }
     )
     tables.tenant = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +28,27 @@ def comparable(value: JsonValue) -> Any:
     if isinstance(value, list | tuple):
         return [comparable(item) for item in value]
     return value
+
+
+def jsonb_text(value: JsonValue) -> str:
+    """Return the value as PostgreSQL writes jsonb as text: keys by length, numbers without exponents."""
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+        return "{" + ", ".join(f"{_quoted(key)}: {jsonb_text(value[key])}" for key in keys) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(jsonb_text(item) for item in value) + "]"
+    if isinstance(value, float):
+        return format(Decimal(repr(value)) + 0, "f")
+    return _quoted(value)
+
+
+def _quoted(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def digest(value: JsonValue) -> str:
+    """Return the SHA-256 of a JSON value, as the SQL function of the same name."""
+    return hashlib.sha256(jsonb_text(value).encode()).hexdigest()
 
 
 def merge_json(target: JsonValue, patch: JsonValue) -> JsonValue:

@@ -1,5 +1,6 @@
 """The ports on SQL: one public method is one call of one SQL function, over any transport."""
 
+from strongroom.stores.agents import SqlAgentStore as SqlAgentStore
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
 from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore
 from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
@@ -8,5 +9,6 @@ from strongroom.stores.messages import SqlMessageStore as SqlMessageStore
 from strongroom.stores.runs import SqlCheckpointStore as SqlCheckpointStore
 from strongroom.stores.runs import SqlRunStore as SqlRunStore
 from strongroom.stores.session_state import SqlSessionStateStore as SqlSessionStateStore
+from strongroom.stores.skills import SqlSkillStore as SqlSkillStore
 from strongroom.stores.summaries import SqlThreadSummaryStore as SqlThreadSummaryStore
 from strongroom.stores.tenants import SqlTenantStore as SqlTenantStore

@@ -193,6 +193,10 @@ CREATE TRIGGER runs_follow_the_state_machine BEFORE UPDATE OF status ON strongro
 comment on trigger runs_follow_the_state_machine on strongroom.runs is
     'See check_run_transition.';
 
+CREATE TRIGGER runs_record_their_agent BEFORE INSERT ON strongroom.runs FOR EACH ROW WHEN (new.agent_version IS NULL) EXECUTE FUNCTION strongroom_private.bind_run_agent();
+comment on trigger runs_record_their_agent on strongroom.runs is
+    'See bind_run_agent.';
+
 grant select on table strongroom.runs to authenticated;
 grant select, insert, update on table strongroom.runs to service_role;
 grant select, insert, update on table strongroom.runs to strongroom_host;
