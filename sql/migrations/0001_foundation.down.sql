@@ -10,8 +10,13 @@ select set_config('strongroom.migrating', '1', true);
 select set_config('default_transaction_read_only', 'on', false)
 where current_setting('strongroom.migrating', true) is distinct from '1';
 select strongroom_private.require_transaction(1);
-select strongroom_private.begin_reversal(1, '{strongroom.tenants,strongroom.memberships}');
+select strongroom_private.begin_reversal(
+    1,
+    '{strongroom.tenants,strongroom.memberships,strongroom.audit_events}'
+);
 
+drop table strongroom.audit_events;
+drop sequence strongroom.audit_sequence;
 drop table strongroom.memberships;
 drop table strongroom.tenants;
 drop table strongroom.schema_history;
@@ -19,6 +24,9 @@ drop table strongroom_private.grants;
 
 drop function strongroom.diagnose;
 drop function strongroom.read_health;
+drop function strongroom_private.record_audit;
+drop function strongroom_private.keep_ledger;
+drop function strongroom_private.digest_person;
 drop function strongroom.list_members;
 drop function strongroom.remove_member;
 drop function strongroom.set_member_roles;
@@ -58,6 +66,7 @@ drop function strongroom_private.caller_kind;
 drop function strongroom_private.role_kind;
 drop function strongroom_private.check_keys;
 drop function strongroom_private.check_text;
+drop function strongroom_private.check_moment;
 drop function strongroom_private.check_limit;
 drop function strongroom_private.check_object;
 drop function strongroom_private.check_choice;

@@ -2,7 +2,7 @@
 --
 -- Purpose     The ground that every other migration stands on: two schemas, the host role, who is
 --             calling and for which tenant, typed errors, checks, cursors, grants as data, the
---             schema's own history, tenants and memberships.
+--             schema's own history, tenants, memberships and the audit.
 -- Run it      In ONE transaction: `strongroom migrate apply`, `supabase db push`, or
 --             `psql --single-transaction --set ON_ERROR_STOP=1 --file ...`. Anything else is
 --             refused.
@@ -293,6 +293,29 @@ $$;
 comment on function strongroom_private.check_text(text, jsonb) is
     'A field of an object must be a text or missing; a number is not taken for its digits. Errors:'
     ' SR001.';
+
+create function strongroom_private.check_moment(p_field text, p_value timestamptz)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Infinity, and years that no client's calendar has.
+    if p_value not between '0001-01-01 00:00:00+00'::timestamptz
+        and '9999-12-31 00:00:00+00'::timestamptz
+    then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a moment of the years 1 to 9999', p_field),
+            jsonb_build_object('path', p_field, 'actual', p_value::text),
+            'Leave it out for no limit.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_moment(text, timestamptz) is
+    'A moment, where there is one, is a finite one. Errors: SR001.';
 
 create function strongroom_private.check_limit(p_limit integer)
 returns void
@@ -1939,6 +1962,275 @@ comment on function strongroom.list_members(text, integer, text, text, text) is
 
 
 -- ---------------------------------------------------------------------------------------------
+-- Audit
+-- ---------------------------------------------------------------------------------------------
+-- Invariants: what has changed the security of a tenant's data is recorded in the transaction that
+-- changed it, by the function that did. Events are never updated and leave only with their tenant;
+-- hosts alone read them. Writers never wait for each other: there is no chain and no counter when
+-- an event is written, and a later sweep seals what is there.
+-- People: an event names the one who acted and the one it is about in columns of their own. What is
+-- sealed is not the name but its hash with a random salt, so that forgetting a person (name and
+-- salt become null) leaves a chain that still verifies and tells nobody who it was.
+
+create sequence strongroom.audit_sequence as bigint maxvalue 9007199254740991;
+comment on sequence strongroom.audit_sequence is
+    'The order in which audit events were recorded. Safe as a JavaScript number; gaps are normal.';
+
+create function strongroom_private.digest_person(p_salt uuid, p_principal_id text)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select encode(sha256(convert_to(p_salt::text || p_principal_id, 'UTF8')), 'hex')
+$$;
+comment on function strongroom_private.digest_person(uuid, text) is
+    'What stands for a person in a chain of hashes; null without one. Without the salt nobody can'
+    ' tell whose it is.';
+
+create function strongroom_private.keep_ledger()
+returns trigger
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_old jsonb;
+    v_new jsonb;
+begin
+    -- A cascading delete comes when the tenant is already gone; nothing else may delete.
+    if tg_op = 'DELETE' and tg_level = 'ROW' then
+        if not exists (
+            select
+            from strongroom.tenants as t
+            where t.tenant_id = old.tenant_id
+        ) then
+            return old;
+        end if;
+    elsif tg_op = 'UPDATE' then
+        v_old := to_jsonb(old);
+        v_new := to_jsonb(new);
+        if not exists (
+            select
+            from jsonb_each(v_new) as c (name, value)
+            where c.value <> v_old -> c.name
+                and not (c.value = 'null' and 'clear ' || c.name = any (tg_argv))
+                and not (v_old -> c.name = 'null' and 'once ' || c.name = any (tg_argv))
+        ) then
+            return new;
+        end if;
+    end if;
+    perform strongroom_private.fail(
+        'permission_denied',
+        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
+        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
+        'Append a new record. Rows leave with their tenant: purge_tenant.'
+    );
+    return null;
+end
+$$;
+comment on function strongroom_private.keep_ledger() is
+    'For triggers of ledgers: rows are never updated, and leave only with their tenant. The'
+    ' arguments name the exceptions: `clear x`, a column that becomes null when a person is'
+    ' forgotten; `once x`, one that is written later, and then stays.';
+
+create table strongroom.audit_events (
+    tenant_id text collate "C" not null,
+    id text collate "C" not null,
+    sequence bigint not null default nextval('strongroom.audit_sequence'),
+    action text collate "C" not null,
+    record text collate "C" not null,
+    record_id text collate "C" not null,
+    details jsonb not null default '{}',
+    source text collate "C" not null default 'strongroom',
+    actor_id text collate "C",
+    actor_salt uuid,
+    actor_digest text collate "C",
+    principal_id text collate "C",
+    principal_salt uuid,
+    principal_digest text collate "C",
+    position bigint,
+    chain_digest text collate "C",
+    created_at timestamptz not null default now(),
+    constraint audit_events_pkey primary key (tenant_id, id),
+    constraint a_place_in_the_chain_is_taken_once unique (tenant_id, position),
+    constraint audit_event_belongs_to_a_tenant
+        foreign key (tenant_id)
+        references strongroom.tenants (tenant_id)
+        on delete cascade,
+    constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
+    constraint action_is_a_noun_and_a_verb
+        check (action ~ '^[a-z][a-z_]*\.[a-z][a-z_]*$' and char_length(action) <= 255),
+    constraint record_has_1_to_255_characters check (char_length(record) between 1 and 255),
+    constraint record_id_has_1_to_255_characters check (char_length(record_id) between 1 and 255),
+    constraint details_are_an_object check (jsonb_typeof(details) = 'object'),
+    constraint details_have_at_most_16_kib check (octet_length(details::text) <= 16384),
+    constraint source_is_strongroom_or_host check (source in ('strongroom', 'host')),
+    constraint actor_id_has_1_to_255_characters check (char_length(actor_id) between 1 and 255),
+    constraint principal_id_has_1_to_255_characters
+        check (char_length(principal_id) between 1 and 255),
+    constraint a_person_has_a_salt
+        check (
+            (actor_id is null) = (actor_salt is null)
+            and (principal_id is null) = (principal_salt is null)
+        ),
+    constraint a_person_has_a_digest
+        check (
+            (actor_id is null or actor_digest is not null)
+            and (principal_id is null or principal_digest is not null)
+        ),
+    constraint position_is_positive check (position > 0),
+    constraint a_sealed_event_has_a_digest check ((position is null) = (chain_digest is null))
+);
+comment on table strongroom.audit_events is
+    'What changed the security of a tenant''s data, and what the host adds. Insert-only; leaves'
+    ' only with its tenant. For hosts.';
+comment on column strongroom.audit_events.tenant_id is 'The tenant.';
+comment on column strongroom.audit_events.id is 'The event''s id.';
+comment on column strongroom.audit_events.sequence is
+    'The order of recording; gaps are normal, and it is not the order of commits.';
+comment on column strongroom.audit_events.action is
+    'What happened, as noun.verb: conversation.share, grant.revoke.';
+comment on column strongroom.audit_events.record is 'The kind of record it happened to.';
+comment on column strongroom.audit_events.record_id is 'That record; it may be gone by now.';
+comment on column strongroom.audit_events.details is
+    'Ids, versions and states, at most 16 KiB. Never content, never names of people.';
+comment on column strongroom.audit_events.source is
+    'strongroom: written by the function that did it. host: appended by the host.';
+comment on column strongroom.audit_events.actor_id is
+    'Who acted, where that is known. Null also when the person was erased.';
+comment on column strongroom.audit_events.actor_salt is 'A random salt; gone with the name.';
+comment on column strongroom.audit_events.actor_digest is
+    'The hash of salt and name, which the chain covers.';
+comment on column strongroom.audit_events.principal_id is
+    'Whom it is about: a member, who was given access. Null also when the person was erased.';
+comment on column strongroom.audit_events.principal_salt is 'A random salt; gone with the name.';
+comment on column strongroom.audit_events.principal_digest is
+    'The hash of salt and name, which the chain covers.';
+comment on column strongroom.audit_events.position is
+    'Its place in the tenant''s chain: 1, 2, 3, ... without gaps. Null until it is sealed.';
+comment on column strongroom.audit_events.chain_digest is
+    'The hash of the event and of all before it in the chain. Null until it is sealed.';
+comment on column strongroom.audit_events.created_at is
+    'When its transaction began; with sequence the order of lists.';
+
+create index audit_events_by_time
+    on strongroom.audit_events (tenant_id, created_at, sequence);
+comment on index strongroom.audit_events_by_time is 'For pages of all events.';
+create index audit_events_by_action
+    on strongroom.audit_events (tenant_id, action, created_at, sequence);
+comment on index strongroom.audit_events_by_action is 'For pages of one action.';
+create index audit_events_by_record
+    on strongroom.audit_events (tenant_id, record, record_id, created_at, sequence);
+comment on index strongroom.audit_events_by_record is 'For pages of one record.';
+create index audit_events_by_actor
+    on strongroom.audit_events (tenant_id, actor_id, created_at, sequence)
+    where actor_id is not null;
+comment on index strongroom.audit_events_by_actor is 'For pages of one actor, and to forget one.';
+create index audit_events_by_principal
+    on strongroom.audit_events (tenant_id, principal_id, created_at, sequence)
+    where principal_id is not null;
+comment on index strongroom.audit_events_by_principal is
+    'For pages of what is about one person, and to forget one.';
+create index unsealed_audit_events
+    on strongroom.audit_events (tenant_id, sequence)
+    where position is null;
+comment on index strongroom.unsealed_audit_events is 'What the next sweep seals.';
+
+create trigger audit_events_are_insert_only
+    before update or delete on strongroom.audit_events
+    for each row
+    execute function strongroom_private.keep_ledger(
+        'clear actor_id',
+        'clear actor_salt',
+        'clear principal_id',
+        'clear principal_salt',
+        'once position',
+        'once chain_digest'
+    );
+comment on trigger audit_events_are_insert_only on strongroom.audit_events is 'See keep_ledger.';
+create trigger audit_events_are_never_truncated
+    before truncate on strongroom.audit_events
+    for each statement
+    execute function strongroom_private.keep_ledger();
+comment on trigger audit_events_are_never_truncated on strongroom.audit_events is
+    'See keep_ledger.';
+
+alter table strongroom.audit_events enable row level security;
+alter table strongroom.audit_events force row level security;
+create policy hosts_read on strongroom.audit_events
+    for select
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy hosts_read on strongroom.audit_events is 'Hosts alone read the audit.';
+create policy trusted_inserts on strongroom.audit_events
+    for insert
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy trusted_inserts on strongroom.audit_events is
+    'Functions that hosts call, and those that users may call with the owner''s rights.';
+
+create function strongroom_private.record_audit(
+    p_tenant_id text,
+    p_action text,
+    p_record text,
+    p_record_id text,
+    p_details jsonb default '{}',
+    p_actor_id text default null,
+    p_principal_id text default null
+)
+returns void
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    insert into strongroom.audit_events (
+        tenant_id,
+        id,
+        action,
+        record,
+        record_id,
+        details,
+        actor_id,
+        actor_salt,
+        actor_digest,
+        principal_id,
+        principal_salt,
+        principal_digest
+    )
+    select
+        p_tenant_id,
+        s.id::text,
+        p_action,
+        p_record,
+        p_record_id,
+        p_details,
+        p_actor_id,
+        s.actor_salt,
+        strongroom_private.digest_person(s.actor_salt, p_actor_id),
+        p_principal_id,
+        s.principal_salt,
+        strongroom_private.digest_person(s.principal_salt, p_principal_id)
+    from (
+        select
+            gen_random_uuid() as id,
+            case when p_actor_id is not null then gen_random_uuid() end as actor_salt,
+            case when p_principal_id is not null then gen_random_uuid() end as principal_salt
+    ) as s
+$$;
+comment on function strongroom_private.record_audit(
+    text, text, text, text, jsonb, text, text
+) is
+    'Record an audit event, in the transaction of what it tells: for functions that change what'
+    ' matters for security. p_actor_id is who acts, p_principal_id whom it is about; details name'
+    ' ids, versions and states, never content and never people.';
+
+
+-- ---------------------------------------------------------------------------------------------
 -- Health
 -- ---------------------------------------------------------------------------------------------
 
@@ -2059,6 +2351,7 @@ select strongroom_private.publish_grant(
         strongroom_private.check_choice,
         strongroom_private.check_object,
         strongroom_private.check_text,
+        strongroom_private.check_moment,
         strongroom_private.check_limit,
         strongroom_private.check_keys,
         strongroom_private.check_page,
@@ -2107,6 +2400,17 @@ select strongroom_private.publish_grant(
 );
 select strongroom_private.publish_grant(
     'table', '{strongroom.schema_history}', '{select}', '{strongroom_host,service_role}'
+);
+-- Audit: for hosts, insert-only.
+select strongroom_private.publish_grant(
+    'table', '{strongroom.audit_events}', '{select,insert}', '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'sequence', '{strongroom.audit_sequence}', '{usage}', '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'function', '{strongroom_private.digest_person,strongroom_private.record_audit}', '{execute}',
+    '{strongroom_host,service_role}'
 );
 select strongroom_private.publish_grant(
     'table', '{strongroom.tenants,strongroom.memberships}', '{select,insert,update,delete}',

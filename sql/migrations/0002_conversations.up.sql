@@ -1563,7 +1563,8 @@ begin
         and c.id = p_conversation_id;
     return next;
     for v_table in
-        -- Whatever names a conversation hangs on one, directly or through a run.
+        -- What names a conversation hangs on one, directly or through a run; but for the usage,
+        -- which hangs on its tenant alone and stays.
         select c.relname
         from pg_class as c
         inner join pg_attribute as a on a.attrelid = c.oid
@@ -1571,6 +1572,13 @@ begin
             and c.relkind in ('r', 'p')
             and a.attname = 'conversation_id'
             and not a.attisdropped
+            and exists (
+                select
+                from pg_constraint as k
+                where k.conrelid = c.oid
+                    and k.contype = 'f'
+                    and k.confrelid <> 'strongroom.tenants'::regclass
+            )
         order by c.relname
     loop
         table_name := v_table.relname;

@@ -56,7 +56,10 @@ select is(
     ),
     case
         when t = 'strongroom.tenants' then null
-        when t in ('strongroom.jobs', 'strongroom.locks', 'strongroom.topics')
+        -- Usage outlives the conversation that it names.
+        when t in (
+            'strongroom.jobs', 'strongroom.locks', 'strongroom.topics', 'strongroom.usage_events'
+        )
         then '{strongroom.tenants}'::regclass[]
         when t = 'strongroom.agent_versions' then '{strongroom.agents}'
         when t = 'strongroom.skill_versions' then '{strongroom.skills}'

@@ -1105,6 +1105,172 @@ values
         ' values (''acme'', ''agent'', '''')'
     );
 
+insert into stories.violations (constraint_name, statement)
+values
+    (
+        'strongroom.audit_events: audit_events_pkey',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id)'
+        ' select a.tenant_id, a.id, ''x.x'', ''x'', ''x'' from strongroom.audit_events as a'
+        ' where a.tenant_id = ''acme'' limit 1'
+    ),
+    (
+        'strongroom.audit_events: a_place_in_the_chain_is_taken_once',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' position, chain_digest) select ''acme'', n::text, ''x.x'', ''x'', ''x'', 99, ''x'' from'
+        ' generate_series(1, 2) as n'
+    ),
+    (
+        'strongroom.audit_events: audit_event_belongs_to_a_tenant',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id)'
+        ' values (''none'', ''x'', ''x.x'', ''x'', ''x'')'
+    ),
+    (
+        'strongroom.audit_events: id_has_1_to_255_characters',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id)'
+        ' values (''acme'', '''', ''x.x'', ''x'', ''x'')'
+    ),
+    (
+        'strongroom.audit_events: action_is_a_noun_and_a_verb',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id)'
+        ' values (''acme'', ''x'', ''Share'', ''x'', ''x'')'
+    ),
+    (
+        'strongroom.audit_events: record_has_1_to_255_characters',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id)'
+        ' values (''acme'', ''x'', ''x.x'', '''', ''x'')'
+    ),
+    (
+        'strongroom.audit_events: record_id_has_1_to_255_characters',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id)'
+        ' values (''acme'', ''x'', ''x.x'', ''x'', '''')'
+    ),
+    (
+        'strongroom.audit_events: details_are_an_object',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' details) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', ''[]'')'
+    ),
+    (
+        'strongroom.audit_events: details_have_at_most_16_kib',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' details) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', jsonb_build_object(''x'','
+        ' repeat(''x'', 16384)))'
+    ),
+    (
+        'strongroom.audit_events: source_is_strongroom_or_host',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' source) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', ''x'')'
+    ),
+    (
+        'strongroom.audit_events: actor_id_has_1_to_255_characters',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' actor_id, actor_salt, actor_digest) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', '''','
+        ' gen_random_uuid(), ''x'')'
+    ),
+    (
+        'strongroom.audit_events: principal_id_has_1_to_255_characters',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' principal_id, principal_salt, principal_digest) values (''acme'', ''x'', ''x.x'','
+        ' ''x'', ''x'', '''', gen_random_uuid(), ''x'')'
+    ),
+    (
+        'strongroom.audit_events: a_person_has_a_salt',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' actor_id, actor_digest) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', ''x'', ''x'')'
+    ),
+    (
+        'strongroom.audit_events: a_person_has_a_digest',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' actor_id, actor_salt) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', ''x'','
+        ' gen_random_uuid())'
+    ),
+    (
+        'strongroom.audit_events: position_is_positive',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' position, chain_digest) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', 0, ''x'')'
+    ),
+    (
+        'strongroom.audit_events: a_sealed_event_has_a_digest',
+        'insert into strongroom.audit_events (tenant_id, id, action, record, record_id,'
+        ' position) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', 99)'
+    ),
+    (
+        'strongroom.usage_events: usage_events_pkey',
+        'insert into strongroom.usage_events (tenant_id, id) values (''acme'', ''private-u'')'
+    ),
+    (
+        'strongroom.usage_events: a_step_of_a_run_is_counted_once',
+        'insert into strongroom.usage_events (tenant_id, id, run_id, step_id) select'
+        ' ''acme'', n::text, ''x'', ''x'' from generate_series(1, 2) as n'
+    ),
+    (
+        'strongroom.usage_events: usage_belongs_to_a_tenant',
+        'insert into strongroom.usage_events (tenant_id, id) values (''none'', ''x'')'
+    ),
+    (
+        'strongroom.usage_events: id_has_1_to_255_characters',
+        'insert into strongroom.usage_events (tenant_id, id) values (''acme'', '''')'
+    ),
+    (
+        'strongroom.usage_events: what_it_names_has_1_to_255_characters',
+        'insert into strongroom.usage_events (tenant_id, id, model) values (''acme'', ''x'','
+        ' '''')'
+    ),
+    (
+        'strongroom.usage_events: a_step_belongs_to_a_run',
+        'insert into strongroom.usage_events (tenant_id, id, step_id) values (''acme'','
+        ' ''x'', ''x'')'
+    ),
+    (
+        'strongroom.usage_events: a_version_belongs_to_an_agent',
+        'insert into strongroom.usage_events (tenant_id, id, agent_version) values'
+        ' (''acme'', ''x'', 1)'
+    ),
+    (
+        'strongroom.usage_events: agent_version_is_positive',
+        'insert into strongroom.usage_events (tenant_id, id, agent_id, agent_version)'
+        ' values (''acme'', ''x'', ''x'', 0)'
+    ),
+    (
+        'strongroom.usage_events: only_amounts_of_a_correction_are_negative',
+        'insert into strongroom.usage_events (tenant_id, id, input_tokens) values'
+        ' (''acme'', ''x'', -1)'
+    ),
+    (
+        'strongroom.usage_events: a_correction_is_not_a_step',
+        'insert into strongroom.usage_events (tenant_id, id, run_id, step_id,'
+        ' corrects_id) values (''acme'', ''x'', ''x'', ''x'', ''private-u'')'
+    ),
+    (
+        'strongroom.usage_events: amounts_are_safe_json_numbers',
+        'insert into strongroom.usage_events (tenant_id, id, output_tokens) values'
+        ' (''acme'', ''x'', 9007199254740992)'
+    ),
+    (
+        'strongroom.usage_events: a_cost_has_a_currency_and_decimals',
+        'insert into strongroom.usage_events (tenant_id, id, cost) values (''acme'', ''x'','
+        ' 1)'
+    ),
+    (
+        'strongroom.usage_events: currency_has_three_capitals',
+        'insert into strongroom.usage_events (tenant_id, id, cost, cost_decimals,'
+        ' currency) values (''acme'', ''x'', 1, 2, ''eur'')'
+    ),
+    (
+        'strongroom.usage_events: cost_decimals_are_0_to_12',
+        'insert into strongroom.usage_events (tenant_id, id, cost, cost_decimals,'
+        ' currency) values (''acme'', ''x'', 1, 13, ''EUR'')'
+    ),
+    (
+        'strongroom.usage_events: metadata_is_an_object',
+        'insert into strongroom.usage_events (tenant_id, id, metadata) values (''acme'','
+        ' ''x'', ''[]'')'
+    ),
+    (
+        'strongroom.usage_events: metadata_has_at_most_16_kib',
+        'insert into strongroom.usage_events (tenant_id, id, metadata) values (''acme'','
+        ' ''x'', jsonb_build_object(''x'', repeat(''x'', 16384)))'
+    );
+
 select plan((select count(*)::integer from stories.violations) + 6);
 select stories.found_a_world();
 select stories.become_owner('acme');

@@ -2,7 +2,7 @@
 -- with what they belong to, and old events of a topic by trim_topic.
 begin;
 \ir support/stories.psql
-select plan(48);
+select plan(65);
 set local client_min_messages = warning;
 select stories.found_a_world();
 
@@ -169,7 +169,73 @@ from (
         ('truncate strongroom.checkpoints', '42501')
 ) as s (statement, outcome);
 
--- They leave with their conversation, and with their tenant.
+-- Ledgers, but for what an erasure clears and a seal writes once.
+
+select stories.become_owner('acme');
+select matches(
+    stories.refusal(format(s.statement, l.ledger, l.changed)),
+    format('^SR020 .* is insert-only: %s is refused .*purge_tenant', s.operation),
+    format('%s: %s meets the triggers also of the owner', l.ledger, s.operation)
+)
+from (
+    values
+        ('strongroom.audit_events', 'action = ''x.x'''),
+        ('strongroom.usage_events', 'input_tokens = 1')
+) as l (ledger, changed)
+cross join (
+    values
+        ('UPDATE', 'update %1$s set %2$s where tenant_id = ''acme'''),
+        ('DELETE', 'delete from %1$s where tenant_id = ''acme'''),
+        ('TRUNCATE', 'truncate %1$s')
+) as s (operation, statement);
+select is(stories.outcome(s.statement), s.outcome, s.description)
+from (
+    values
+        (
+            'update strongroom.audit_events set principal_id = null, principal_salt = null'
+            ' where tenant_id = ''acme''',
+            '1 row',
+            'but a person can be forgotten'
+        ),
+        (
+            'update strongroom.audit_events set principal_digest = null where tenant_id = ''acme''',
+            'SR020',
+            'whose hash stays'
+        ),
+        (
+            'update strongroom.audit_events set position = 1, chain_digest = ''x'''
+            ' where tenant_id = ''acme''',
+            '1 row',
+            'and a seal be written'
+        ),
+        (
+            'update strongroom.audit_events set chain_digest = ''y'' where tenant_id = ''acme''',
+            'SR020',
+            'once'
+        ),
+        (
+            'update strongroom.audit_events set position = null, chain_digest = null'
+            ' where tenant_id = ''acme''',
+            'SR020',
+            'and for ever'
+        )
+) as s (statement, outcome, description);
+select stories.become_host('acme');
+select is(
+    stories.outcome(format(s.statement, l.ledger)),
+    '42501',
+    format('a host has not even the right: %s', format(s.statement, l.ledger))
+)
+from (values ('strongroom.audit_events'), ('strongroom.usage_events')) as l (ledger)
+cross join (
+    values
+        ('update %s set id = id where true'),
+        ('delete from %s where true'),
+        ('truncate %s')
+) as s (statement);
+
+-- They leave with their conversation, and with their tenant. Usage and audit leave with their
+-- tenant.
 
 select results_eq(
     $$ select p.table_name, p.row_count from strongroom.purge_conversation('acme', 'open') as p $$,
@@ -217,6 +283,7 @@ select results_eq(
             ('agent_versions', 1::bigint),
             ('agents', 1),
             ('approval_grants', 2),
+            ('audit_events', 1),
             ('catalog_tombstones', 1),
             ('checkpoints', 2),
             ('conversation_participants', 1),
@@ -234,7 +301,8 @@ select results_eq(
             ('tenants', 1),
             ('thread_summaries', 2),
             ('topic_events', 1),
-            ('topics', 1)
+            ('topics', 1),
+            ('usage_events', 3)
     $$,
     'the purge of a tenant says it, too'
 );

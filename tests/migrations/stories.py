@@ -25,9 +25,10 @@ _HELLO = json.dumps(
 FIRST_TABLE = {
     1: "strongroom.tenants",
     2: "strongroom.conversations",
-    3: "strongroom.runs",
-    4: "strongroom.jobs",
-    5: "strongroom.agents",
+    3: "strongroom.usage_events",
+    4: "strongroom.runs",
+    5: "strongroom.jobs",
+    6: "strongroom.agents",
 }
 """What each version makes first, so what its way back names first when it would lose rows."""
 
@@ -51,6 +52,13 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.append_thread_summary('acme', 'talk', 'A greeting.', 1, 's1')",
     ],
     3: [
+        "select set_config('strongroom.tenant_id', 'acme', false)",
+        (
+            "insert into strongroom.usage_events (tenant_id, id, conversation_id, input_tokens)"
+            " values ('acme', 'usage-1', 'talk', 7)"
+        ),
+    ],
+    4: [
         "select * from strongroom.create_run('acme', 'talk', 'run-1')",
         "select * from strongroom.create_run('acme', 'talk', 'run-2')",
         "select * from strongroom.create_run('umbrella', 'talk', 'run-1')",
@@ -72,7 +80,7 @@ _FILL: dict[int, list[LiteralString]] = {
         ),
         "select * from strongroom.decide_approval('acme', 'i1', 'allow-always', 'ada')",
     ],
-    4: [
+    5: [
         "select * from strongroom.enqueue_job('acme', 'send', '{\"to\": \"ada\"}', 'mail', 'job-1')",
         "select * from strongroom.enqueue_job('umbrella', 'send', '{}', 'mail', 'job-1')",
         "select * from strongroom.claim_jobs('worker', '{mail}', 60, 1, p_tenant_id => 'acme')",
@@ -84,7 +92,7 @@ _FILL: dict[int, list[LiteralString]] = {
             ' \'[{"id": "t1", "kind": "said", "payload": {"message_id": "m0"}}]\')'
         ),
     ],
-    5: [
+    6: [
         "select * from strongroom.create_agent('acme', 'Support', 'support', 'Answers.')",
         "select * from strongroom.create_agent('umbrella', 'Support', 'support')",
         "select * from strongroom.publish_agent_version('acme', 'support', '{\"model\": \"m\"}', 'av1')",

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from strongroom.errors import InvalidTransition, TenantMismatch, Unavailable
+from strongroom.models.audit import AuditEvent
 from strongroom.models.base import Record
 from strongroom.models.catalog import Agent, AgentVersion, Skill, SkillVersion
 from strongroom.models.conversations import Conversation
@@ -79,6 +80,7 @@ class Tables:
     locks: dict[str, tuple[int, Lock | None]] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
     topic_events: dict[str, tuple[TopicEvent, ...]] = field(default_factory=dict)
+    audit_events: dict[str, AuditEvent] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -105,6 +107,7 @@ class Tables:
             locks=dict(self.locks),
             topics=dict(self.topics),
             topic_events=dict(self.topic_events),
+            audit_events=dict(self.audit_events),
         )
 
 

@@ -197,6 +197,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
     conversations = [row.record for row in tables.conversations.values()]
     receipt = PurgeReceipt(
         tables={
+            "audit_events": len(tables.audit_events),
             "conversation_participants": sum(len(c.participant_ids) for c in conversations),
             "conversations": len(conversations),
             "jobs": len(tables.jobs),
@@ -208,6 +209,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             "topic_events": sum(len(events) for events in tables.topic_events.values()),
             "topics": len(tables.topics),
             "thread_summaries": sum(len(summaries) for summaries in tables.summaries.values()),
+            "usage_events": 0,
             **drop_runs(tables),
             **drop_catalog(tables),
         }
@@ -224,6 +226,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
         tables.locks,
         tables.topics,
         tables.topic_events,
+        tables.audit_events,
     ):
         rows.clear()
     return receipt

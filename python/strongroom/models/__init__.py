@@ -1,5 +1,8 @@
 """Frozen records: what goes into the ports and what comes out."""
 
+from strongroom.models.audit import (
+    AuditEvent,
+)
 from strongroom.models.catalog import (
     Agent,
     AgentVersion,
@@ -113,6 +116,7 @@ __all__ = [
     "ApprovalGrant",
     "ApprovalPart",
     "ArtifactPart",
+    "AuditEvent",
     "CatalogSkill",
     "Checkpoint",
     "CheckpointHead",

@@ -24,5 +24,6 @@ $function$;
 comment on function strongroom_private.check_moment(text, timestamp with time zone) is
     'A moment, where there is one, is a finite one. Errors: SR001.';
 
+grant execute on function strongroom_private.check_moment to authenticated;
 grant execute on function strongroom_private.check_moment to service_role;
 grant execute on function strongroom_private.check_moment to strongroom_host;

@@ -1,14 +1,14 @@
--- strongroom 0003: the way back. Refuses while the tables hold rows, unless data loss is allowed.
+-- strongroom 0004: the way back. Refuses while the tables hold rows, unless data loss is allowed.
 
 -- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so
 -- the session becomes read-only then, and what follows can delete nothing. A new session is as
 -- before.
-select set_config('strongroom.migrating', '3', true);
+select set_config('strongroom.migrating', '4', true);
 select set_config('default_transaction_read_only', 'on', false)
-where current_setting('strongroom.migrating', true) is distinct from '3';
-select strongroom_private.require_transaction(3);
+where current_setting('strongroom.migrating', true) is distinct from '4';
+select strongroom_private.require_transaction(4);
 select strongroom_private.begin_reversal(
-    3,
+    4,
     '{
         strongroom.runs,
         strongroom.run_events,
@@ -87,10 +87,9 @@ drop function strongroom_private.is_dispatching;
 drop function strongroom_private.check_run_transition;
 drop function strongroom_private.is_final_run_status;
 drop function strongroom_private.list_run_transitions;
-drop function strongroom_private.check_moment;
 drop sequence strongroom.claim_tokens;
 delete from strongroom_private.grants as g
 where g.object_kind = 'sequence'
     and to_regclass(g.object_name) is null;
 
-select strongroom_private.finish_reversal(3);
+select strongroom_private.finish_reversal(4);

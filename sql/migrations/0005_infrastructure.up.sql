@@ -1,4 +1,4 @@
--- strongroom 0004: infrastructure
+-- strongroom 0005: infrastructure
 --
 -- Purpose     What durable work stands on: jobs with leases, locks with fencing tokens, and the
 --             change feed that subscribers follow.
@@ -16,11 +16,11 @@
 --             acquires skip what is locked. Nothing that tenants share is locked.
 -- Tenants     Workers serve all tenants, so claiming looks across them, in dispatch_jobs alone.
 
-select strongroom_private.begin_migration(4, 'infrastructure');
+select strongroom_private.begin_migration(5, 'infrastructure');
 -- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
 select set_config('default_transaction_read_only', 'on', false)
-where current_setting('strongroom.migrating', true) is distinct from '4';
-select strongroom_private.require_transaction(4);
+where current_setting('strongroom.migrating', true) is distinct from '5';
+select strongroom_private.require_transaction(5);
 
 create sequence strongroom.job_claim_tokens as bigint maxvalue 9007199254740991;
 comment on sequence strongroom.job_claim_tokens is
@@ -2459,4 +2459,4 @@ select strongroom_private.publish_grant(
     '{strongroom_host,service_role}'
 );
 
-select strongroom_private.finish_migration(4, 'infrastructure');
+select strongroom_private.finish_migration(5, 'infrastructure');

@@ -1,14 +1,14 @@
--- strongroom 0005: the way back. Refuses while the tables hold rows, unless data loss is allowed.
+-- strongroom 0006: the way back. Refuses while the tables hold rows, unless data loss is allowed.
 
 -- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so
 -- the session becomes read-only then, and what follows can delete nothing. A new session is as
 -- before.
-select set_config('strongroom.migrating', '5', true);
+select set_config('strongroom.migrating', '6', true);
 select set_config('default_transaction_read_only', 'on', false)
-where current_setting('strongroom.migrating', true) is distinct from '5';
-select strongroom_private.require_transaction(5);
+where current_setting('strongroom.migrating', true) is distinct from '6';
+select strongroom_private.require_transaction(6);
 select strongroom_private.begin_reversal(
-    5,
+    6,
     '{
         strongroom.agents,
         strongroom.agent_versions,
@@ -65,4 +65,4 @@ drop function strongroom_private.check_catalog_version;
 drop function strongroom_private.check_description;
 drop table strongroom.catalog_tombstones;
 
-select strongroom_private.finish_reversal(5);
+select strongroom_private.finish_reversal(6);

@@ -1,4 +1,6 @@
--- strongroom 0005: catalog
+-- GENERATED from strongroom's migration 0006_catalog: do not edit this copy.
+
+-- strongroom 0006: catalog
 --
 -- Purpose     Agents and skills, each with immutable published versions; what a conversation's
 --             agent binding stands for; and which version a run was made for.
@@ -15,11 +17,11 @@
 -- Locks       A publication locks the one row of its agent or skill (FOR NO KEY UPDATE). Nothing
 --             that they share is locked; a run reads the catalog and locks nothing of it.
 
-select strongroom_private.begin_migration(5, 'catalog');
+select strongroom_private.begin_migration(6, 'catalog');
 -- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
 select set_config('default_transaction_read_only', 'on', false)
-where current_setting('strongroom.migrating', true) is distinct from '5';
-select strongroom_private.require_transaction(5);
+where current_setting('strongroom.migrating', true) is distinct from '6';
+select strongroom_private.require_transaction(6);
 
 create table strongroom.catalog_tombstones (
     tenant_id text collate "C" not null,
@@ -2252,4 +2254,4 @@ select strongroom_private.publish_grant(
     '{strongroom_host,service_role}'
 );
 
-select strongroom_private.finish_migration(5, 'catalog');
+select strongroom_private.finish_migration(6, 'catalog');

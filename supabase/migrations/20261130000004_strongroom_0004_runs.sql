@@ -1,6 +1,6 @@
--- GENERATED from strongroom's migration 0003_runs: do not edit this copy.
+-- GENERATED from strongroom's migration 0004_runs: do not edit this copy.
 
--- strongroom 0003: runs
+-- strongroom 0004: runs
 --
 -- Purpose     Durable runs: the state machine, leased claims, run events, checkpoints, questions
 --             and approvals, approval grants, and the one transaction that ends a turn.
@@ -23,11 +23,11 @@
 --             that, dispatch_runs and list_overdue_tenants: they return ids, and the caller goes on
 --             bound to one tenant.
 
-select strongroom_private.begin_migration(3, 'runs');
+select strongroom_private.begin_migration(4, 'runs');
 -- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
 select set_config('default_transaction_read_only', 'on', false)
-where current_setting('strongroom.migrating', true) is distinct from '3';
-select strongroom_private.require_transaction(3);
+where current_setting('strongroom.migrating', true) is distinct from '4';
+select strongroom_private.require_transaction(4);
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -38,29 +38,6 @@ create sequence strongroom.claim_tokens as bigint maxvalue 9007199254740991;
 comment on sequence strongroom.claim_tokens is
     'Claim tokens of runs: strictly growing, also when the run of an earlier one is gone. Safe as a'
     ' JavaScript number.';
-
-create function strongroom_private.check_moment(p_field text, p_value timestamptz)
-returns void
-language plpgsql
-immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- Infinity, and years that no client's calendar has.
-    if p_value not between '0001-01-01 00:00:00+00'::timestamptz
-        and '9999-12-31 00:00:00+00'::timestamptz
-    then
-        perform strongroom_private.fail(
-            'invalid_argument',
-            format('%s must be a moment of the years 1 to 9999', p_field),
-            jsonb_build_object('path', p_field, 'actual', p_value::text),
-            'Leave it out for no limit.'
-        );
-    end if;
-end
-$$;
-comment on function strongroom_private.check_moment(text, timestamptz) is
-    'A moment, where there is one, is a finite one. Errors: SR001.';
 
 create function strongroom_private.list_run_transitions()
 returns table (from_status text, to_status text)
@@ -3687,7 +3664,6 @@ select strongroom_private.publish_grant(
 select strongroom_private.publish_grant(
     'function',
     '{
-        strongroom_private.check_moment,
         strongroom_private.list_run_transitions,
         strongroom_private.is_final_run_status,
         strongroom_private.check_run_transition,
@@ -3735,4 +3711,4 @@ select strongroom_private.publish_grant(
     '{strongroom_host,service_role}'
 );
 
-select strongroom_private.finish_migration(3, 'runs');
+select strongroom_private.finish_migration(4, 'runs');

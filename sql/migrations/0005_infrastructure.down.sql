@@ -1,14 +1,14 @@
--- strongroom 0004: the way back. Refuses while the tables hold rows, unless data loss is allowed.
+-- strongroom 0005: the way back. Refuses while the tables hold rows, unless data loss is allowed.
 
 -- Outside of one transaction each statement would stand alone, and psql goes on after a refusal: so
 -- the session becomes read-only then, and what follows can delete nothing. A new session is as
 -- before.
-select set_config('strongroom.migrating', '4', true);
+select set_config('strongroom.migrating', '5', true);
 select set_config('default_transaction_read_only', 'on', false)
-where current_setting('strongroom.migrating', true) is distinct from '4';
-select strongroom_private.require_transaction(4);
+where current_setting('strongroom.migrating', true) is distinct from '5';
+select strongroom_private.require_transaction(5);
 select strongroom_private.begin_reversal(
-    4,
+    5,
     '{
         strongroom.jobs,
         strongroom.locks,
@@ -71,4 +71,4 @@ drop sequence strongroom.job_claim_tokens;
 delete from strongroom_private.grants as g
 where g.object_kind = 'sequence'
     and to_regclass(g.object_name) is null;
-select strongroom_private.finish_reversal(4);
+select strongroom_private.finish_reversal(5);
