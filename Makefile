@@ -115,6 +115,10 @@ soak: $(READY) ## Workers are killed at random: make soak SECONDS=600; prints wh
 test-push: setup ## `supabase db push`, advisors and lint, with the real CLI (Node)
 	@$(PYTEST) tests/push tests/platform $(ARGS)
 
+.PHONY: test-supabase
+test-supabase: $(READY) ## The whole suite over Supabase's API with the real client, on a stand-in (or STRONGROOM_TEST_SUPABASE_URL)
+	@$(PYTEST) $(PARALLEL) tests/conformance/test_supabase.py tests/platform/test_postgrest.py $(ARGS)
+
 .PHONY: test-pgtap
 test-pgtap: $(READY) ## The stories of supabase/tests, by pg_prove (Debian's packages)
 	@$(PYTEST) tests/pgtap $(ARGS)

@@ -47,5 +47,6 @@ from strongroom.run_context import RetryLater as RetryLater
 from strongroom.run_context import RunCancelled as RunCancelled
 from strongroom.run_context import RunContext as RunContext
 from strongroom.run_context import TurnResult as TurnResult
+from strongroom.supabase import connect_supabase as connect_supabase
 from strongroom.worker import DurableWorker as DurableWorker
 from strongroom.worker import Handler as Handler

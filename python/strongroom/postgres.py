@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Literal
 
 import psycopg
 from pydantic import TypeAdapter
@@ -122,17 +123,8 @@ def sql_store(
                 capabilities=tuple(sorted(CAPABILITIES)),
                 warnings=("there is no schema: run `strongroom migrate apply`",),
             )
-        row = _HEALTH.validate_json(await transport.call("read_health", {}))[0]
-        warnings = tuple(_warnings(row, target))
-        return Health(
-            adapter="postgresql",
-            status="degraded" if warnings else "ok",
-            schema_version=row.schema_version,
-            target_version=target,
-            capabilities=tuple(sorted(CAPABILITIES)),
-            server_version=row.server_version,
-            role=row.role_name,
-            warnings=warnings,
+        return await health_of(
+            transport, adapter="postgresql", target=target, capabilities=CAPABILITIES
         )
 
     return Strongroom(
@@ -142,6 +134,35 @@ def sql_store(
         work_signals=listening(connect_to_listen),
         begin=lambda tenant_id: _unit_of_work(transport, tenant_id),
         read_health=read_health,
+    )
+
+
+async def health_of(
+    transport: Transport,
+    *,
+    adapter: Literal["postgresql", "supabase"],
+    target: int,
+    capabilities: frozenset[Capability],
+) -> Health:
+    """Ask a database that has the schema for its health.
+
+    Args:
+        transport: how calls reach the database.
+        adapter: the name of the adapter.
+        target: the version that this package carries.
+        capabilities: what the adapter advertises.
+    """
+    row = _HEALTH.validate_json(await transport.call("read_health", {}))[0]
+    warnings = tuple(_warnings(row, target))
+    return Health(
+        adapter=adapter,
+        status="degraded" if warnings else "ok",
+        schema_version=row.schema_version,
+        target_version=target,
+        capabilities=tuple(sorted(capabilities)),
+        server_version=row.server_version,
+        role=row.role_name,
+        warnings=warnings,
     )
 
 

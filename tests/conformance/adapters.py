@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import psycopg
@@ -14,8 +14,11 @@ import strongroom
 from strongroom.client import Strongroom
 from strongroom.conformance.adapter import Adapter
 from strongroom.postgres import owner_connection, sql_store
+from strongroom.supabase import supabase_store
 from strongroom.transports.base import Arguments, Transport, storable
+from strongroom.transports.postgrest import PostgrestTransport
 from strongroom.transports.psycopg import PoolTransport
+from tests.platform.postgrest import SECRET, make_token, user_token
 from tests.servers import Database, PgBouncer
 
 
@@ -66,17 +69,28 @@ async def user_store(
 class LookAt:
     """See ``strongroom.conformance.LookAtTables``: plain SELECTs under row security."""
 
-    database: Database
+    database: Database | None = None
+    owner_url: str = ""
+    """Instead: the URL of the project's postgres, who may act as every role of ours."""
+
+    def _url(self, principal_id: str | None) -> str:
+        if self.database is None:
+            return self.owner_url
+        return self.database.url(
+            user=self.database.host if principal_id is None else "authenticator"
+        )
 
     async def __call__(
         self, *, tenant_id: str, principal_id: str | None = None
     ) -> Mapping[str, frozenset[str]]:
-        login = self.database.host if principal_id is None else "authenticator"
         async with (
-            await psycopg.AsyncConnection.connect(self.database.url(user=login)) as connection,
+            await psycopg.AsyncConnection.connect(self._url(principal_id)) as connection,
             connection.transaction(force_rollback=True),
         ):
             if principal_id is None:
+                if self.database is None:
+                    await connection.execute("grant strongroom_host to current_user")
+                    await connection.execute("set local role strongroom_host")
                 await connection.execute(
                     "select set_config('strongroom.tenant_id', %s, true)", [tenant_id]
                 )
@@ -142,6 +156,70 @@ class AsSignedInViewer:
 
     def unit_of_work(self, tenant_id: str) -> Any:
         return self.host.unit_of_work(tenant_id)
+
+
+@dataclass(frozen=True)
+class AsApiViewer:
+    """Like AsSignedInViewer, over the API: a read with a viewer is that user's request."""
+
+    host: PostgrestTransport
+    project: "Project"
+
+    @property
+    def text_policy(self) -> str:
+        return self.host.text_policy
+
+    async def call(self, function: str, arguments: Arguments) -> str:
+        principal_id = arguments.get("viewer_id")
+        if principal_id is None:
+            return await self.host.call(function, arguments)
+        token = self.project.as_user(str(arguments["tenant_id"]), str(principal_id))
+        user = PostgrestTransport(self.host.client, access_token=token)
+        rest = {name: value for name, value in arguments.items() if name != "viewer_id"}
+        return await user.call(function, rest)
+
+    def unit_of_work(self, tenant_id: str) -> Any:
+        return self.host.unit_of_work(tenant_id)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A Supabase project, or what stands in for one."""
+
+    url: str
+    look: LookAt
+    service_key: str = field(default_factory=lambda: make_token("service_role"))
+    anon_key: str = field(default_factory=lambda: make_token("anon"))
+    secret: str = SECRET
+
+    def as_user(self, tenant_id: str, principal_id: str) -> str:
+        return user_token(tenant_id, principal_id, secret=self.secret)
+
+
+@asynccontextmanager
+async def open_api_adapter(project: Project) -> AsyncIterator[Adapter]:
+    """Open an adapter over Supabase's API; reads with a viewer are that user's own requests."""
+
+    @asynccontextmanager
+    async def open_plain(**more: Any) -> AsyncIterator[Strongroom]:
+        async with strongroom.connect_supabase(
+            project.url, project.service_key, timeout=20, **more
+        ) as store:
+            yield store
+
+    async with open_plain() as host:
+        transport = cast("Any", host.messages)._transport
+        yield Adapter(
+            store=supabase_store(AsApiViewer(transport, project)),  # type: ignore[arg-type]
+            open_second=open_plain,
+            open_replacing=lambda: open_plain(text_policy="replace"),
+            as_user=lambda tenant_id, principal_id: strongroom.connect_supabase(
+                project.url,
+                project.anon_key,
+                access_token=lambda: project.as_user(tenant_id, principal_id),
+            ),
+            visible_tenants=project.look,
+        )
 
 
 @asynccontextmanager

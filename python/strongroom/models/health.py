@@ -44,7 +44,7 @@ class Health(Record):
     """The state of a store, for health checks and people.
 
     Attributes:
-        adapter: ``memory`` or ``postgresql``.
+        adapter: ``memory``, ``postgresql`` or ``supabase``.
         status: ``ok``, or ``degraded`` when there are warnings.
         schema_version: the version that the database has; None when there is no schema.
         target_version: the version that this package has.
@@ -55,7 +55,7 @@ class Health(Record):
         warnings: what someone should look at, each with what to do.
     """
 
-    adapter: Literal["memory", "postgresql"]
+    adapter: Literal["memory", "postgresql", "supabase"]
     status: Literal["ok", "degraded"]
     schema_version: int | None
     target_version: int

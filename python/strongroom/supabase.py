@@ -1,0 +1,186 @@
+"""The Supabase adapter: the same ports and functions, through Supabase's own client and API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, cast
+
+from strongroom.client import Strongroom, UnitOfWork, check_features
+from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.infrastructure.work_signals import polling
+from strongroom.migrations import load_migrations
+from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
+from strongroom.postgres import health_of, sql_ports
+from strongroom.transports.base import Transport
+
+if TYPE_CHECKING:
+    from supabase import AsyncClient
+
+    from strongroom.transports.postgrest import AccessToken
+
+Unit = AbstractAsyncContextManager[UnitOfWork]
+
+CAPABILITIES: frozenset[Capability] = frozenset(
+    {"row_level_security", "durable_jobs", "distributed_locking", "realtime"}
+)
+
+_OFF = (
+    "Push the migrations instead: `strongroom supabase emit DIR`, then `supabase db push`; or run"
+    " `strongroom migrate apply --url postgresql://...` as the project's owner."
+)
+
+
+class ApiSchemaManager:
+    """See :class:`strongroom.ports.SchemaManager`: an API can say its version, and change nothing."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Ask over the transport."""
+        self._transport = transport
+
+    async def current_version(self) -> int:
+        """Return the newest migration that the database has recorded.
+
+        Raises:
+            SchemaVersionError: SR041, there is no schema, or the API does not expose it.
+            PermissionDenied: SR020, a signed-in user asks; hosts may.
+        """
+        health = await health_of(
+            self._transport, adapter="supabase", target=0, capabilities=CAPABILITIES
+        )
+        return health.schema_version or 0
+
+    def target_version(self) -> int:
+        """Return the newest migration that this package carries."""
+        return load_migrations()[-1].version
+
+    async def plan(self) -> tuple[SchemaChange, ...]:
+        """Return the migrations that the project lacks. Drift is told by `strongroom doctor`."""
+        current = await self.current_version()
+        return tuple(
+            SchemaChange(
+                version=migration.version,
+                name=migration.name,
+                action="apply",
+                description=f"apply {migration.version:04d} {migration.name}",
+            )
+            for migration in load_migrations()
+            if migration.version > current
+        )
+
+    async def apply(self) -> None:
+        """Refuse: an API cannot run migrations."""
+        raise _unmanaged()
+
+    async def downgrade(self, *, to_version: int, allow_data_loss: bool = False) -> None:
+        """Refuse: an API cannot run migrations."""
+        del to_version, allow_data_loss
+        raise _unmanaged()
+
+
+def _unmanaged() -> MissingCapability:
+    return MissingCapability(
+        "the schema cannot be changed through the Supabase API",
+        detail={"capability": "managed_schema"},
+        hint=_OFF,
+    )
+
+
+@asynccontextmanager
+async def connect_supabase(
+    project_url: str | None = None,
+    key: str | None = None,
+    access_token: AccessToken | None = None,
+    *,
+    client: AsyncClient | None = None,
+    features: Iterable[str] = (),
+    text_policy: TextPolicy = "reject",
+    timeout: float = 30.0,  # noqa: ASYNC109 (an option of the store, not of this call)
+) -> AsyncIterator[Strongroom]:
+    """Open a store over Supabase's API, and close it at the end of the block.
+
+    With the service key it acts as a host; with a user's access token as that user, who sees and does
+    what row security and the permission rules allow. There are no units of work: every call is a
+    transaction of its own.
+
+    Args:
+        project_url: such as ``https://abcdefgh.supabase.co``.
+        key: the project's service (secret) key for hosts, or its anon (publishable) key for users.
+        access_token: the signed-in user's JWT, or a function (async or not) that returns the present
+            one; it is asked before every call, and once more when the API says that it has expired.
+        client: the caller's own ``supabase.AsyncClient`` instead of URL and key; it stays open, and its
+            session, with its refreshed tokens, is followed.
+        features: capabilities that the host needs; the store refuses to open without one of them.
+        text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
+            ``replace`` it by U+FFFD.
+        timeout: seconds that one call may take in all, retries included.
+
+    Raises:
+        InvalidArgument: SR001, neither or both of URL with key, and client.
+        MissingCapability: SR040, a feature that the API lacks, or the extra is not installed.
+
+    Example:
+        >>> import strongroom
+        >>> async def titles(url: str, key: str, jwt: str) -> list[str | None]:
+        ...     async with strongroom.connect_supabase(url, key, access_token=jwt) as store:
+        ...         page = await store.conversations.list(tenant_id="acme")
+        ...         return [talk.title for talk in page.items]
+    """
+    try:
+        import httpx  # noqa: PLC0415 (comes with the extra)
+        from supabase import AsyncClientOptions, create_async_client  # noqa: PLC0415 (an extra)
+
+        from strongroom.transports.postgrest import PostgrestTransport  # noqa: PLC0415 (needs it)
+    except ImportError as error:
+        raise MissingCapability(
+            "connect_supabase needs the extra 'supabase'",
+            detail={"extra": "supabase"},
+            hint="Install it: pip install 'strongroom[supabase]'.",
+        ) from error
+    if (client is None) != bool(project_url and key):
+        raise InvalidArgument(
+            "give project_url and key, or client",
+            detail={"path": "project_url"},
+            hint="For example strongroom.connect_supabase('https://x.supabase.co', key).",
+        )
+    if timeout <= 0:
+        raise InvalidArgument(
+            f"timeout is {timeout}", detail={"path": "timeout"}, hint="Give seconds above 0."
+        )
+    async with AsyncExitStack() as stack:
+        if client is None:
+            http = await stack.enter_async_context(
+                httpx.AsyncClient(timeout=timeout, http2=True, follow_redirects=True)
+            )
+            options = AsyncClientOptions(
+                httpx_client=http, auto_refresh_token=False, persist_session=False
+            )
+            client = await create_async_client(str(project_url), str(key), options)
+        transport = PostgrestTransport(
+            client, access_token=access_token, text_policy=text_policy, timeout=timeout
+        )
+        store = supabase_store(transport)
+        check_features(features, store.capabilities, "Supabase")
+        yield store
+
+
+def supabase_store(transport: Transport) -> Strongroom:
+    """Put a store together on a transport over the API."""
+    schema = ApiSchemaManager(transport)
+
+    async def read_health() -> Health:
+        return await health_of(
+            transport,
+            adapter="supabase",
+            target=schema.target_version(),
+            capabilities=CAPABILITIES,
+        )
+
+    return Strongroom(
+        **sql_ports(transport),  # type: ignore[arg-type]
+        schema=schema,
+        capabilities=CAPABILITIES,
+        work_signals=polling,
+        begin=lambda tenant_id: cast("Unit", transport.unit_of_work(tenant_id)),
+        read_health=read_health,
+    )
