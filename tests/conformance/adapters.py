@@ -170,6 +170,7 @@ class AsApiViewer:
         return self.host.text_policy
 
     async def call(self, function: str, arguments: Arguments) -> str:
+        arguments = storable(arguments, self.host.text_policy)
         principal_id = arguments.get("viewer_id")
         if principal_id is None:
             return await self.host.call(function, arguments)
