@@ -2212,13 +2212,15 @@ as $$
 declare
     v_interaction strongroom.interactions;
     v_outcome text := 'already_resolved';
+    -- PostgREST hands over JSON's null as SQL's: here they mean the same.
+    v_answer jsonb := coalesce(p_answer, 'null');
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('resolved_by', p_resolved_by);
-    if p_answer is null or octet_length(p_answer::text) > 65536 then
+    if octet_length(v_answer::text) > 65536 then
         perform strongroom_private.fail(
-            'invalid_argument', 'answer must be a JSON value of at most 65536 bytes',
-            '{"path": "answer"}', 'Give the answer.'
+            'limit_exceeded', 'answer must be a JSON value of at most 65536 bytes',
+            '{"path": "answer", "limit": 65536}', 'Give a shorter answer, or the id of a file.'
         );
     end if;
     v_interaction := strongroom_private.lock_interaction(p_tenant_id, p_interaction_id);
@@ -2233,7 +2235,7 @@ begin
     then
         update strongroom.interactions as i
         set status = 'answered',
-            answer = p_answer,
+            answer = v_answer,
             resolved_by = p_resolved_by,
             resolved_at = now()
         where i.tenant_id = p_tenant_id
@@ -2253,7 +2255,7 @@ end
 $$;
 comment on function strongroom.answer_question(text, text, jsonb, text) is
     'Answer a question; its run is queued with the last answer. Outcome resolved, already_resolved'
-    ' (a repeat changes nothing) or expired. Errors: SR001, SR010, SR020. Callers: hosts.';
+    ' (a repeat changes nothing) or expired. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
 
 create function strongroom_private.expire_interaction(p_tenant_id text, p_interaction_id text)
 returns boolean

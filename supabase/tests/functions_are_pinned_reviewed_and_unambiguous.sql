@@ -229,8 +229,8 @@ select set_eq(
         'acquire', 'add', 'answer', 'append', 'bind', 'cancel', 'check', 'claim', 'clear',
         'complete', 'count', 'create', 'decide', 'diagnose', 'enqueue', 'expire', 'fail', 'find',
         'finish', 'fork', 'grant', 'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish',
-        'purge', 'put', 'read', 'reap', 'release', 'remove', 'renew', 'request', 'resolve', 'restore',
-        'retry', 'revoke', 'save', 'set', 'share', 'soft', 'trim', 'update'
+        'purge', 'put', 'read', 'reap', 'release', 'remove', 'renew', 'request', 'resolve',
+        'restore', 'retry', 'revoke', 'save', 'set', 'share', 'soft', 'trim', 'update'
     ],
     'public functions start with a verb of the closed list in sql/README.md'
 );
