@@ -65,7 +65,7 @@ drop type strongroom.enqueued_job;
 drop view strongroom.job_details;
 drop table strongroom.jobs;
 drop function strongroom_private.check_job_transition;
-drop function strongroom_private.job_transitions;
+drop function strongroom_private.list_job_transitions;
 drop sequence strongroom.job_claim_tokens;
 
 delete from strongroom_private.grants as g

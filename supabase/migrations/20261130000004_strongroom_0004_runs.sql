@@ -110,7 +110,6 @@ create table strongroom.runs (
     started_at timestamptz,
     finished_at timestamptz,
     updated_at timestamptz not null default now(),
-    constraint runs_pkey primary key (tenant_id, id),
     constraint a_run_has_one_number_in_its_conversation unique (tenant_id, conversation_id, number),
     constraint run_belongs_to_a_conversation
         foreign key (tenant_id, conversation_id)
@@ -160,7 +159,17 @@ create table strongroom.runs (
     constraint error_is_an_object check (jsonb_typeof(error) = 'object')
 )
 -- A run is updated often: room for it on its page.
-with (fillfactor = 70);
+with (
+    fillfactor = 70,
+    -- A claim walks the index pages that earlier ones have left behind, until a vacuum frees them.
+    -- The few dead rows of a long history would not start one, nor make it clean the indexes.
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.01,
+    vacuum_index_cleanup = on
+);
+-- After the other one, because of two indexes that look equally good, the planner takes the newer
+-- one; and while the table is small, or its statistics are old, they do.
+alter table strongroom.runs add constraint runs_pkey primary key (tenant_id, id);
 comment on table strongroom.runs is
     'A run: one turn of an agent in a conversation, durable across workers.';
 comment on column strongroom.runs.tenant_id is 'The tenant.';
@@ -218,12 +227,19 @@ create index runs_by_due_time
     where claimable_at is not null;
 comment on index strongroom.runs_by_due_time is
     'Runs that become claimable by time, and leases that end.';
+-- The condition of the next two is true of every row. It keeps them for queries that repeat it,
+-- that is, for pages: otherwise a plan that was made while the table was small looks up a single
+-- run in one of them, by walking all of the tenant's.
 create index runs_by_creation
-    on strongroom.runs (tenant_id, created_at, id);
-comment on index strongroom.runs_by_creation is 'Pages of a tenant''s runs.';
+    on strongroom.runs (tenant_id, created_at, id)
+    where created_at > '-infinity';
+comment on index strongroom.runs_by_creation is
+    'Pages of a tenant''s runs, and of nothing else: a query uses it by repeating its condition.';
 create index runs_by_conversation
-    on strongroom.runs (tenant_id, conversation_id, created_at, id);
-comment on index strongroom.runs_by_conversation is 'Pages of a conversation''s runs.';
+    on strongroom.runs (tenant_id, conversation_id, created_at, id)
+    where created_at > '-infinity';
+comment on index strongroom.runs_by_conversation is
+    'Pages of a conversation''s runs, and of nothing else, see runs_by_creation.';
 create index unfinished_runs
     on strongroom.runs (tenant_id, conversation_id, number)
     where status not in ('completed', 'failed', 'cancelled');
@@ -419,13 +435,16 @@ begin
         claimable_at = case when r.available_at > clock_timestamp() then r.available_at end,
         updated_at = now()
     where r.tenant_id = p_tenant_id
-        and r.conversation_id = p_conversation_id
-        and r.number = (
-            select min(n.number)
+        and r.id = (
+            select n.id
             from strongroom.runs as n
             where n.tenant_id = p_tenant_id
                 and n.conversation_id = p_conversation_id
                 and n.status = 'queued'
+                -- The condition of unfinished_runs.
+                and n.status not in ('completed', 'failed', 'cancelled')
+            order by n.number
+            limit 1
         )
     returning r.is_ready
     into v_is_ready;
@@ -565,6 +584,7 @@ returns setof strongroom.run_details
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
@@ -695,7 +715,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+-- See dispatch_jobs: a claim walks the indexes that are made for it, row by row.
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -1664,6 +1688,7 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -2109,6 +2134,7 @@ returns setof strongroom.interaction_details
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
@@ -2210,6 +2236,7 @@ returns setof strongroom.resolved_interaction
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_interaction strongroom.interactions;
@@ -2384,6 +2411,7 @@ returns setof strongroom.resolved_interaction
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_interaction strongroom.interactions;
@@ -2458,6 +2486,7 @@ returns setof strongroom.resolved_interaction
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_interaction strongroom.interactions;
@@ -2898,6 +2927,7 @@ returns setof strongroom.run_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_run strongroom.runs;
@@ -2963,6 +2993,7 @@ returns setof strongroom.run_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_run strongroom.runs;
@@ -3024,6 +3055,7 @@ returns setof strongroom.run_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_run strongroom.runs;
@@ -3333,6 +3365,7 @@ returns setof strongroom.run_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_run strongroom.runs;
@@ -3499,6 +3532,7 @@ begin
                     select r.id
                     from strongroom.runs as r
                     where r.tenant_id = $1
+                        and r.created_at > '-infinity'
                         and ($5 is null or r.conversation_id = $5)
                         and ($6 is null or r.status = $6)
                         and ($2 is null or (r.created_at, r.id) %1$s (

@@ -39,7 +39,7 @@ comment on sequence strongroom.lock_tokens is
 -- Jobs
 -- ---------------------------------------------------------------------------------------------
 
-create function strongroom_private.job_transitions()
+create function strongroom_private.list_job_transitions()
 returns table (from_status text, to_status text)
 language sql
 immutable
@@ -60,7 +60,7 @@ as $$
         ('retry_pending', 'cancelled')
     ) as v (from_status, to_status)
 $$;
-comment on function strongroom_private.job_transitions() is
+comment on function strongroom_private.list_job_transitions() is
     'The state machine of jobs: every step that there is. completed, failed and cancelled are'
     ' final.';
 
@@ -137,7 +137,14 @@ create table strongroom.jobs (
     constraint payload_has_at_most_64_kib check (octet_length(payload::text) <= 65536),
     constraint error_has_at_most_64_kib check (octet_length(error::text) <= 65536)
 )
-with (fillfactor = 70);
+with (
+    fillfactor = 70,
+    -- A claim walks the index pages that earlier ones have left behind, until a vacuum frees them.
+    -- The few dead rows of a long history would not start one, nor make it clean the indexes.
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.01,
+    vacuum_index_cleanup = on
+);
 comment on table strongroom.jobs is 'Work to be done once, by any worker, with retries.';
 comment on column strongroom.jobs.tenant_id is 'The tenant.';
 comment on column strongroom.jobs.id is 'The job''s id, unique in the tenant.';
@@ -149,7 +156,7 @@ comment on column strongroom.jobs.dedupe_key is
     'A key that one job of the queue holds at a time, from enqueueing until it has ended.';
 comment on column strongroom.jobs.priority is
     'Higher ones are claimed first within tenant and queue.';
-comment on column strongroom.jobs.status is 'Where it stands; see job_transitions.';
+comment on column strongroom.jobs.status is 'Where it stands; see list_job_transitions.';
 comment on column strongroom.jobs.is_ready is 'Whether a worker may claim it now.';
 comment on column strongroom.jobs.attempt is 'How often it has been claimed: 1 for the first time.';
 comment on column strongroom.jobs.max_attempts is 'How many attempts it has.';
@@ -192,8 +199,13 @@ create index jobs_by_due_time
 comment on index strongroom.jobs_by_due_time is
     'Jobs that become ready by time, and leases that end.';
 create index jobs_by_creation
-    on strongroom.jobs (tenant_id, created_at, id);
-comment on index strongroom.jobs_by_creation is 'Pages of a tenant''s jobs.';
+    on strongroom.jobs (tenant_id, created_at, id)
+    -- True of every row. It keeps the index for queries that say so, that is, for pages: otherwise
+    -- a plan that was made while the table was small looks up a single job in it, by walking all
+    -- of the tenant's.
+    where created_at > '-infinity';
+comment on index strongroom.jobs_by_creation is
+    'Pages of a tenant''s jobs, and of nothing else: a query uses it by repeating its condition.';
 create index unfinished_jobs
     on strongroom.jobs (tenant_id, queue)
     where status in ('queued', 'running', 'retry_pending');
@@ -206,9 +218,15 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    -- The two steps that nearly every job takes, without a query.
+    if (old.status = 'queued' and new.status = 'running')
+        or (old.status = 'running' and new.status = 'completed')
+    then
+        return new;
+    end if;
     if not exists (
         select
-        from strongroom_private.job_transitions() as t
+        from strongroom_private.list_job_transitions() as t
         where t.from_status = old.status
             and t.to_status = new.status
     ) then
@@ -223,7 +241,8 @@ begin
 end
 $$;
 comment on function strongroom_private.check_job_transition() is
-    'For the trigger of jobs: the status takes only the steps of job_transitions, whoever writes.';
+    'For the trigger of jobs: the status takes only the steps of list_job_transitions, whoever'
+    ' writes.';
 
 create trigger jobs_follow_the_state_machine
     before update of status on strongroom.jobs
@@ -416,6 +435,7 @@ returns setof strongroom.enqueued_job
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_id text := coalesce(p_job_id, gen_random_uuid()::text);
@@ -568,6 +588,7 @@ returns setof strongroom.job_details
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
@@ -619,6 +640,7 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 -- @plpgsql_check_options: extra_warnings = off
 declare
@@ -653,6 +675,7 @@ begin
                     select j.id
                     from strongroom.jobs as j
                     where j.tenant_id = $1
+                        and j.created_at > '-infinity'
                         and ($5 is null or j.queue = $5)
                         and ($6 is null or j.status = $6)
                         and ($2 is null or (j.created_at, j.id) %1$s (
@@ -694,7 +717,19 @@ declare
     -- A value, not the function: a volatile call would be a filter on the whole index.
     v_now timestamptz := clock_timestamp();
 begin
-    -- Bounded, and skipping what others are working on: each claim moves on a little.
+    -- Bounded, and skipping what others are working on: each claim moves on a little. Materialized,
+    -- so that no plan can run the limited part more than once.
+    with due as materialized (
+        select
+            d.tenant_id,
+            d.id,
+            d.status = 'running' and d.attempt >= d.max_attempts as is_lost
+        from strongroom.jobs as d
+        where d.claimable_at <= v_now
+        order by d.claimable_at
+        limit 100
+        for update skip locked
+    )
     update strongroom.jobs as j
     set is_ready = not due.is_lost,
         claimable_at = null,
@@ -713,17 +748,7 @@ begin
         end,
         finished_at = case when due.is_lost then v_now end,
         updated_at = v_now
-    from (
-        select
-            d.tenant_id,
-            d.id,
-            d.status = 'running' and d.attempt >= d.max_attempts as is_lost
-        from strongroom.jobs as d
-        where d.claimable_at <= v_now
-        order by d.claimable_at
-        limit 100
-        for update skip locked
-    ) as due
+    from due
     where j.tenant_id = due.tenant_id
         and j.id = due.id;
 end
@@ -865,6 +890,13 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+-- A claim walks the two indexes that are made for it, row by row. A plan that was made while the
+-- table was small would read all of it, or of another index; and only this walk marks the entries
+-- of earlier claims as dead, so that the next one does not go to their rows again.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
     v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');
@@ -1126,11 +1158,30 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
+    v_ids text[];
+    v_tokens bigint[];
     v_count integer;
     v_repeated integer;
 begin
+    select
+        array_agg(c.id order by c.place),
+        array_agg(c.claim_token order by c.place)
+    into
+        v_ids,
+        v_tokens
+    from (
+        select
+            i.place,
+            i.value ->> 'id' as id,
+            (i.value ->> 'claim_token')::bigint as claim_token
+        from jsonb_array_elements(p_jobs) with ordinality as i (value, place)
+    ) as c;
+    -- Arrays, not a join: the rows are found one by one through the primary key, in the order of
+    -- their ids, whatever size the table had when the plan was made. A job that is named twice has
+    -- one token, or one of the two is stale.
     update strongroom.jobs as j
     set status = 'completed',
         is_ready = false,
@@ -1139,15 +1190,9 @@ begin
         error = null,
         finished_at = clock_timestamp(),
         updated_at = clock_timestamp()
-    from (
-        select distinct
-            c.id,
-            c.claim_token
-        from jsonb_to_recordset(p_jobs) as c (id text, claim_token bigint)
-    ) as c
     where j.tenant_id = p_tenant_id
-        and j.id = c.id
-        and j.claim_token = c.claim_token
+        and j.id = any (v_ids)
+        and j.claim_token = v_tokens[array_position(v_ids, j.id)]
         and j.status = 'running';
     get diagnostics v_count = row_count;
     if v_count < jsonb_array_length(p_jobs) then
@@ -1174,6 +1219,7 @@ returns setof strongroom.job_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1208,6 +1254,7 @@ returns setof strongroom.job_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_done record;
@@ -1257,6 +1304,7 @@ returns table (lease_expires_at timestamptz)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -1296,6 +1344,7 @@ returns setof strongroom.job_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_job strongroom.jobs;
@@ -1370,6 +1419,7 @@ returns setof strongroom.job_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1415,6 +1465,7 @@ returns setof strongroom.job_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_queue text;
@@ -1462,6 +1513,7 @@ returns setof strongroom.job_details
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1550,6 +1602,7 @@ begin
             select e.id
             from strongroom.jobs as e
             where e.tenant_id = p_tenant_id
+                and e.created_at > '-infinity'
                 and e.created_at < p_ended_before
                 and e.finished_at < p_ended_before
             order by
@@ -1636,6 +1689,7 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -1766,6 +1820,7 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -1807,6 +1862,7 @@ returns table (released boolean)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1841,6 +1897,7 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -1883,6 +1940,7 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -2103,6 +2161,7 @@ returns table (id text, outcome text, sequence bigint)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -2250,6 +2309,7 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -2289,6 +2349,7 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -2357,6 +2418,7 @@ returns table (trimmed bigint)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -2419,7 +2481,7 @@ select strongroom_private.publish_grant(
 select strongroom_private.publish_grant(
     'function',
     '{
-        strongroom_private.job_transitions,
+        strongroom_private.list_job_transitions,
         strongroom_private.check_job_transition,
         strongroom_private.is_notifying,
         strongroom_private.wake_job_workers,

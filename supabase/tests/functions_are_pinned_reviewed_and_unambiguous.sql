@@ -67,7 +67,6 @@ select is(
             'strongroom.append_messages',
             'strongroom.list_messages',
             'strongroom.create_run',
-            'strongroom_private.dispatch_runs',
             'strongroom.claim_next_runs',
             'strongroom.claim_run',
             'strongroom_private.lock_run',
@@ -81,6 +80,36 @@ select is(
             'strongroom_private.queue_waiting_run',
             'strongroom_private.lock_interaction',
             'strongroom.finish_run',
+            'strongroom.find_run',
+            'strongroom.pause_run',
+            'strongroom.retry_run_later',
+            'strongroom.release_run',
+            'strongroom.request_run_cancel',
+            'strongroom.answer_question',
+            'strongroom.decide_approval',
+            'strongroom.claim_approval',
+            'strongroom.list_checkpoints',
+            'strongroom.find_interaction',
+            'strongroom.enqueue_job',
+            'strongroom.find_job',
+            'strongroom.list_jobs',
+            'strongroom_private.complete_claimed_jobs',
+            'strongroom.complete_jobs',
+            'strongroom.complete_and_claim_jobs',
+            'strongroom.heartbeat_job',
+            'strongroom.retry_job_later',
+            'strongroom.fail_job',
+            'strongroom.release_job',
+            'strongroom.cancel_job',
+            'strongroom.acquire_lock',
+            'strongroom.renew_lock',
+            'strongroom.release_lock',
+            'strongroom.check_lock',
+            'strongroom.find_lock',
+            'strongroom.publish_events',
+            'strongroom.find_topic',
+            'strongroom.list_topic_events',
+            'strongroom.trim_topic',
             'strongroom.publish_agent_version',
             'strongroom.find_agent_version',
             'strongroom.publish_skill_version',
@@ -90,6 +119,12 @@ select is(
             'strongroom_private.bind_run_agent'
         )
         then array['enable_seqscan=off']
+        -- Nor may it do anything but walk the indexes that are made for claims.
+        when f.name ~ '_private\.dispatch_(runs|jobs)$'
+        then array[
+            'enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off',
+            'enable_mergejoin=off'
+        ]
         else '{}'
     end,
     format('%s has a fixed search_path and no other setting but a known one', f.name)

@@ -144,3 +144,73 @@ def test_a_backlog_makes_a_claim_no_dearer_b23(
             plans = [explain(host, "select * from strongroom.claim_jobs('w')") for _ in range(3)]
             used[backlog] = min(p["Shared Hit Blocks"] + p["Shared Read Blocks"] for p in plans)
     assert used[20_000] <= 1.5 * used[5] + 10
+
+
+JOBS_OF_A_DAY = """
+    do $$
+    begin
+        for _ in 1 .. {rounds} loop
+            perform strongroom.enqueue_job('t1', 'k') from generate_series(1, 100);
+            perform strongroom.complete_jobs('t1', (
+                select jsonb_agg(jsonb_build_object('id', j.id, 'claim_token', j.claim_token))
+                from strongroom.claim_jobs('w', p_lease_seconds => 0.001, p_limit => 100) as j
+            ));
+            commit;
+        end loop;
+    end $$
+"""
+RUNS_OF_A_DAY = """
+    do $$
+    begin
+        for _ in 1 .. {rounds} loop
+            perform strongroom.create_run('t1', 'c' || i) from generate_series(1, 20) as i;
+            perform strongroom.finish_run('t1', r.id, r.claim_token, 'completed')
+            from strongroom.claim_next_runs('w', 0.001, 20) as r;
+            commit;
+        end loop;
+    end $$
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "day", "one_more", "claim", "rounds"),
+    [
+        ("jobs", JOBS_OF_A_DAY, "enqueue_job('t1', 'k')", "claim_jobs('w')", 200),
+        ("runs", RUNS_OF_A_DAY, "create_run('t1', 'd' || %s)", "claim_next_runs('w')", 150),
+    ],
+)
+def test_what_has_ended_makes_a_claim_no_dearer_even_before_a_vacuum_b23(
+    make_database: Callable[..., Database],
+    table: str,
+    day: str,
+    one_more: str,
+    claim: str,
+    rounds: int,
+) -> None:
+    """On one connection, whose plans are those of an empty table, and without new statistics.
+
+    The backlog is small: entries of a long one leave index pages behind, which only a vacuum frees.
+    """
+    database = make_database("owner")
+    with database.connect() as connection:
+        connection.execute(
+            f"alter table strongroom.{table} set (autovacuum_enabled = off)".encode()
+        )
+    with database.connect(user=database.host) as host:
+        host.execute("select strongroom.create_tenant('t1', 'T')")
+        host.execute(
+            """select count(*)
+            from generate_series(1, 100) as i,
+            lateral unnest(array['c', 'd']) as kind,
+            lateral strongroom.create_conversation('t1', 'u', kind || i)"""
+        )
+        costs = []
+        for more in (1, rounds):
+            host.execute(day.format(rounds=more).encode())
+            for number in range(1, 4):
+                values = [number + 10 * len(costs)] if "%s" in one_more else []
+                host.execute(f"select strongroom.{one_more}".encode(), values)
+            plans = [explain(host, f"select * from strongroom.{claim}") for _ in range(3)]
+            assert [plan["Actual Rows"] for plan in plans] == [1, 1, 1]
+            costs.append(sorted(p["Shared Hit Blocks"] + p["Shared Read Blocks"] for p in plans)[1])
+    assert costs[1] <= 1.5 * costs[0], costs

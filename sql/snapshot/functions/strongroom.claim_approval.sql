@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION strongroom.claim_approval(p_tenant_id text, p_interac
  RETURNS SETOF strongroom.resolved_interaction
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
     v_interaction strongroom.interactions;

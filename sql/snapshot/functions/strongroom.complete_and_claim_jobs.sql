@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION strongroom.complete_and_claim_jobs(p_jobs jsonb, p_wo
  RETURNS SETOF strongroom.job_details
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
     v_done record;

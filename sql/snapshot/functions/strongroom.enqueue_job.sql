@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION strongroom.enqueue_job(p_tenant_id text, p_kind text,
  RETURNS SETOF strongroom.enqueued_job
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
     v_id text := coalesce(p_job_id, gen_random_uuid()::text);

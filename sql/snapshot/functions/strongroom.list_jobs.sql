@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_jobs(p_tenant_id text, p_limit intege
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 -- @plpgsql_check_options: extra_warnings = off
 declare
@@ -39,6 +40,7 @@ begin
                     select j.id
                     from strongroom.jobs as j
                     where j.tenant_id = $1
+                        and j.created_at > '-infinity'
                         and ($5 is null or j.queue = $5)
                         and ($6 is null or j.status = $6)
                         and ($2 is null or (j.created_at, j.id) %1$s (

@@ -38,6 +38,7 @@ begin
                     select r.id
                     from strongroom.runs as r
                     where r.tenant_id = $1
+                        and r.created_at > '-infinity'
                         and ($5 is null or r.conversation_id = $5)
                         and ($6 is null or r.status = $6)
                         and ($2 is null or (r.created_at, r.id) %1$s (

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_topic_events(p_tenant_id text, p_topi
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

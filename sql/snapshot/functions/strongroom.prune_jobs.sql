@@ -20,6 +20,7 @@ begin
             select e.id
             from strongroom.jobs as e
             where e.tenant_id = p_tenant_id
+                and e.created_at > '-infinity'
                 and e.created_at < p_ended_before
                 and e.finished_at < p_ended_before
             order by

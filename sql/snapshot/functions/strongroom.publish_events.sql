@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION strongroom.publish_events(p_tenant_id text, p_topic t
  RETURNS TABLE(id text, outcome text, sequence bigint)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION strongroom.renew_lock(p_tenant_id text, p_name text, 
  RETURNS TABLE(tenant_id text, name text, token bigint, owner_id text, acquired_at timestamp with time zone, expires_at timestamp with time zone)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 begin

@@ -4,11 +4,30 @@ CREATE OR REPLACE FUNCTION strongroom_private.complete_claimed_jobs(p_tenant_id 
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
+    v_ids text[];
+    v_tokens bigint[];
     v_count integer;
     v_repeated integer;
 begin
+    select
+        array_agg(c.id order by c.place),
+        array_agg(c.claim_token order by c.place)
+    into
+        v_ids,
+        v_tokens
+    from (
+        select
+            i.place,
+            i.value ->> 'id' as id,
+            (i.value ->> 'claim_token')::bigint as claim_token
+        from jsonb_array_elements(p_jobs) with ordinality as i (value, place)
+    ) as c;
+    -- Arrays, not a join: the rows are found one by one through the primary key, in the order of
+    -- their ids, whatever size the table had when the plan was made. A job that is named twice has
+    -- one token, or one of the two is stale.
     update strongroom.jobs as j
     set status = 'completed',
         is_ready = false,
@@ -17,15 +36,9 @@ begin
         error = null,
         finished_at = clock_timestamp(),
         updated_at = clock_timestamp()
-    from (
-        select distinct
-            c.id,
-            c.claim_token
-        from jsonb_to_recordset(p_jobs) as c (id text, claim_token bigint)
-    ) as c
     where j.tenant_id = p_tenant_id
-        and j.id = c.id
-        and j.claim_token = c.claim_token
+        and j.id = any (v_ids)
+        and j.claim_token = v_tokens[array_position(v_ids, j.id)]
         and j.status = 'running';
     get diagnostics v_count = row_count;
     if v_count < jsonb_array_length(p_jobs) then

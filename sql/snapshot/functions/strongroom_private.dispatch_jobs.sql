@@ -5,6 +5,10 @@ CREATE OR REPLACE FUNCTION strongroom_private.dispatch_jobs(p_worker_id text, p_
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
     v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');

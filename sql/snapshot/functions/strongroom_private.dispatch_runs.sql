@@ -6,6 +6,9 @@ CREATE OR REPLACE FUNCTION strongroom_private.dispatch_runs(p_worker_id text, p_
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

@@ -9,7 +9,19 @@ declare
     -- A value, not the function: a volatile call would be a filter on the whole index.
     v_now timestamptz := clock_timestamp();
 begin
-    -- Bounded, and skipping what others are working on: each claim moves on a little.
+    -- Bounded, and skipping what others are working on: each claim moves on a little. Materialized,
+    -- so that no plan can run the limited part more than once.
+    with due as materialized (
+        select
+            d.tenant_id,
+            d.id,
+            d.status = 'running' and d.attempt >= d.max_attempts as is_lost
+        from strongroom.jobs as d
+        where d.claimable_at <= v_now
+        order by d.claimable_at
+        limit 100
+        for update skip locked
+    )
     update strongroom.jobs as j
     set is_ready = not due.is_lost,
         claimable_at = null,
@@ -28,17 +40,7 @@ begin
         end,
         finished_at = case when due.is_lost then v_now end,
         updated_at = v_now
-    from (
-        select
-            d.tenant_id,
-            d.id,
-            d.status = 'running' and d.attempt >= d.max_attempts as is_lost
-        from strongroom.jobs as d
-        where d.claimable_at <= v_now
-        order by d.claimable_at
-        limit 100
-        for update skip locked
-    ) as due
+    from due
     where j.tenant_id = due.tenant_id
         and j.id = due.id;
 end

@@ -15,13 +15,16 @@ begin
         claimable_at = case when r.available_at > clock_timestamp() then r.available_at end,
         updated_at = now()
     where r.tenant_id = p_tenant_id
-        and r.conversation_id = p_conversation_id
-        and r.number = (
-            select min(n.number)
+        and r.id = (
+            select n.id
             from strongroom.runs as n
             where n.tenant_id = p_tenant_id
                 and n.conversation_id = p_conversation_id
                 and n.status = 'queued'
+                -- The condition of unfinished_runs.
+                and n.status not in ('completed', 'failed', 'cancelled')
+            order by n.number
+            limit 1
         )
     returning r.is_ready
     into v_is_ready;

@@ -70,7 +70,7 @@ create table strongroom.jobs (
     constraint status_is_known
         CHECK (status = ANY (ARRAY['queued'::text, 'running'::text, 'retry_pending'::text, 'completed'::text, 'failed'::text, 'cancelled'::text]))
 )
-with (fillfactor=70);
+with (fillfactor=70, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.01, vacuum_index_cleanup=on);
 
 comment on table strongroom.jobs is
     'Work to be done once, by any worker, with retries.';
@@ -89,7 +89,7 @@ comment on column strongroom.jobs.dedupe_key is
 comment on column strongroom.jobs.priority is
     'Higher ones are claimed first within tenant and queue.';
 comment on column strongroom.jobs.status is
-    'Where it stands; see job_transitions.';
+    'Where it stands; see list_job_transitions.';
 comment on column strongroom.jobs.is_ready is
     'Whether a worker may claim it now.';
 comment on column strongroom.jobs.attempt is
@@ -127,9 +127,9 @@ CREATE UNIQUE INDEX a_dedupe_key_is_held_by_one_job ON strongroom.jobs USING btr
 comment on index strongroom.a_dedupe_key_is_held_by_one_job is
     'A key is held by a job until it has ended.';
 
-CREATE INDEX jobs_by_creation ON strongroom.jobs USING btree (tenant_id, created_at, id);
+CREATE INDEX jobs_by_creation ON strongroom.jobs USING btree (tenant_id, created_at, id) WHERE (created_at > '-infinity'::timestamp with time zone);
 comment on index strongroom.jobs_by_creation is
-    'Pages of a tenant''s jobs.';
+    'Pages of a tenant''s jobs, and of nothing else: a query uses it by repeating its condition.';
 
 CREATE INDEX jobs_by_dedupe_key ON strongroom.jobs USING btree (tenant_id, queue, dedupe_key, created_at) WHERE (dedupe_key IS NOT NULL);
 comment on index strongroom.jobs_by_dedupe_key is

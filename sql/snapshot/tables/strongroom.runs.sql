@@ -78,7 +78,7 @@ create table strongroom.runs (
     constraint worker_id_has_1_to_255_characters
         CHECK (char_length(worker_id) >= 1 AND char_length(worker_id) <= 255)
 )
-with (fillfactor=70);
+with (fillfactor=70, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.01, vacuum_index_cleanup=on);
 
 comment on table strongroom.runs is
     'A run: one turn of an agent in a conversation, durable across workers.';
@@ -151,13 +151,13 @@ CREATE INDEX ready_runs ON strongroom.runs USING btree (tenant_id, priority DESC
 comment on index strongroom.ready_runs is
     'What can be claimed, tenant by tenant. Finished, waiting and future runs are not in it.';
 
-CREATE INDEX runs_by_conversation ON strongroom.runs USING btree (tenant_id, conversation_id, created_at, id);
+CREATE INDEX runs_by_conversation ON strongroom.runs USING btree (tenant_id, conversation_id, created_at, id) WHERE (created_at > '-infinity'::timestamp with time zone);
 comment on index strongroom.runs_by_conversation is
-    'Pages of a conversation''s runs.';
+    'Pages of a conversation''s runs, and of nothing else, see runs_by_creation.';
 
-CREATE INDEX runs_by_creation ON strongroom.runs USING btree (tenant_id, created_at, id);
+CREATE INDEX runs_by_creation ON strongroom.runs USING btree (tenant_id, created_at, id) WHERE (created_at > '-infinity'::timestamp with time zone);
 comment on index strongroom.runs_by_creation is
-    'Pages of a tenant''s runs.';
+    'Pages of a tenant''s runs, and of nothing else: a query uses it by repeating its condition.';
 
 CREATE INDEX runs_by_due_time ON strongroom.runs USING btree (claimable_at) WHERE (claimable_at IS NOT NULL);
 comment on index strongroom.runs_by_due_time is
