@@ -18,6 +18,7 @@ from strongroom.ports import (
     InteractionStore,
     JobDispatcher,
     MessageStore,
+    PrincipalMemoryStore,
     RealtimePublisher,
     RunStore,
     SchemaManager,
@@ -39,6 +40,7 @@ class Ports:
     messages: MessageStore
     session_state: SessionStateStore
     summaries: ThreadSummaryStore
+    principal_memory: PrincipalMemoryStore
     runs: RunStore
     checkpoints: CheckpointStore
     interactions: InteractionStore

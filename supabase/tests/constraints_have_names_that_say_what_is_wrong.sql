@@ -866,6 +866,146 @@ values
         ' values (''acme'', ''private'', 1, ''x'', ''x'')'
     ),
     (
+        'strongroom.memory_settings: memory_settings_pkey',
+        'insert into strongroom.memory_settings (tenant_id, principal_id)'
+        ' values (''acme'', ''ada'')'
+    ),
+    (
+        'strongroom.memory_settings: memory_settings_belongs_to_a_tenant',
+        'insert into strongroom.memory_settings (tenant_id, principal_id)'
+        ' values (''none'', ''x'')'
+    ),
+    (
+        'strongroom.memory_settings: principal_id_has_1_to_255_characters',
+        'insert into strongroom.memory_settings (tenant_id, principal_id) values (''acme'', '''')'
+    ),
+    (
+        'strongroom.memory_settings: only_disabled_memory_has_a_disabler',
+        'insert into strongroom.memory_settings (tenant_id, principal_id, disabled_by)'
+        ' values (''acme'', ''x'', ''x'')'
+    ),
+    (
+        'strongroom.memory_settings: generation_is_not_negative',
+        'insert into strongroom.memory_settings (tenant_id, principal_id, generation)'
+        ' values (''acme'', ''x'', -1)'
+    ),
+    (
+        'strongroom.memory_tombstones: memory_tombstones_pkey',
+        'insert into strongroom.memory_tombstones (tenant_id, principal_id, digest)'
+        ' select t.tenant_id, t.principal_id, t.digest from strongroom.memory_tombstones as t'
+    ),
+    (
+        'strongroom.memory_tombstones: tombstone_belongs_to_a_tenant',
+        'insert into strongroom.memory_tombstones (tenant_id, principal_id, digest)'
+        ' values (''none'', ''x'', repeat(''0'', 64))'
+    ),
+    (
+        'strongroom.memory_tombstones: principal_id_has_1_to_255_characters',
+        'insert into strongroom.memory_tombstones (tenant_id, principal_id, digest)'
+        ' values (''acme'', '''', repeat(''0'', 64))'
+    ),
+    (
+        'strongroom.memory_tombstones: digest_has_64_characters',
+        'insert into strongroom.memory_tombstones (tenant_id, principal_id, digest)'
+        ' values (''acme'', ''x'', ''likes tea'')'
+    ),
+    (
+        'strongroom.memories: memories_pkey',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''acme'', ''ada'', ''fact'', ''x'', ''extracted'', '''', 1)'
+    ),
+    (
+        'strongroom.memories: memory_belongs_to_a_tenant',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''none'', ''ada'', ''x'', ''x'', ''extracted'', '''', 1)'
+    ),
+    (
+        'strongroom.memories: principal_id_has_1_to_255_characters',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''acme'', '''', ''x'', ''x'', ''extracted'', '''', 1)'
+    ),
+    (
+        'strongroom.memories: id_has_1_to_255_characters',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''acme'', ''ada'', '''', ''x'', ''extracted'', '''', 1)'
+    ),
+    (
+        'strongroom.memories: text_has_1_to_4000_characters',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''acme'', ''ada'', ''x'', '''', ''extracted'', '''', 1)'
+    ),
+    (
+        'strongroom.memories: source_is_known',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''guessed'', '''', 1)'
+    ),
+    (
+        'strongroom.memories: a_key_names_one_fact_of_a_namespace',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, key)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''k'')'
+    ),
+    (
+        'strongroom.memories: namespace_is_a_path',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, namespace)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''a/'')'
+    ),
+    (
+        'strongroom.memories: key_has_1_to_255_characters',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, key)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', '''')'
+    ),
+    (
+        'strongroom.memories: confidence_is_between_0_and_1',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, confidence)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''NaN'')'
+    ),
+    (
+        'strongroom.memories: sensitivity_is_known',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, sensitivity)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''secret'')'
+    ),
+    (
+        'strongroom.memories: metadata_is_an_object',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, metadata)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''[]'')'
+    ),
+    (
+        'strongroom.memories: version_is_positive',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, version)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', 0)'
+    ),
+    (
+        'strongroom.memories: an_embedding_names_its_model',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, embedding)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''{1}'')'
+    ),
+    (
+        'strongroom.memories: an_embedding_has_1_to_4000_dimensions',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, embedding_model, embedding)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''m'', ''{}'')'
+    ),
+    (
+        'strongroom.memories: embedding_model_has_1_to_255_characters',
+        'insert into strongroom.memories'
+        ' (tenant_id, principal_id, id, text, source, creation_digest, embedding, embedding_model)'
+        ' values (''acme'', ''ada'', ''x'', ''x'', ''extracted'', '''', ''{1}'', '''')'
+    ),
+    (
         'strongroom.topic_events: an_event_id_is_used_once_in_a_topic',
         'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
         ' values (''acme'', ''private'', 2, ''private-t'', ''x'')'

@@ -212,6 +212,9 @@ select set_eq(
         'strongroom.locks',
         'strongroom.memberships',
         'strongroom.skills',
+        'strongroom.memories',
+        'strongroom.memory_settings',
+        'strongroom.memory_tombstones',
         'strongroom.tenants',
         'strongroom.topic_events'
     ],

@@ -85,7 +85,10 @@ def test_isolation_fails_without_policies_and_row_security(
     assert not [name for name in failed if name.startswith("test_reading_anothers_id")]
 
 
-HOSTS_ONLY = {"catalog_tombstones", "jobs", "locks", "topics", "topic_events", "audit_events"}
+HOSTS_ONLY = {
+    *("catalog_tombstones", "jobs", "locks", "topics", "topic_events", "audit_events"),
+    "memory_tombstones",
+}
 """Tables that no signed-in user may read, whatever its policies say."""
 
 
@@ -115,6 +118,9 @@ HOSTS_ONLY = {"catalog_tombstones", "jobs", "locks", "topics", "topic_events", "
         "topic_events",
         "audit_events",
         "usage_events",
+        "memories",
+        "memory_settings",
+        "memory_tombstones",
     ],
 )
 def test_isolation_fails_when_one_table_is_left_open(

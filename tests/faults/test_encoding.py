@@ -143,7 +143,7 @@ async def test_every_number_that_browsers_get_is_documented_as_safe_b55(admin: C
     )
     rows = await cursor.fetchall()
     assert rows
-    counts = {"position", "version", "number", "sequence", "resumes_after"}
+    counts = {"position", "version", "number", "sequence", "resumes_after", "generation"}
     for name, column, comment in rows:
         # Tokens come from sequences, which end before a browser loses a digit.
         assert (

@@ -29,6 +29,7 @@ FIRST_TABLE = {
     4: "strongroom.runs",
     5: "strongroom.jobs",
     6: "strongroom.agents",
+    7: "strongroom.memories",
 }
 """What each version makes first, so what its way back names first when it would lose rows."""
 
@@ -100,6 +101,19 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.publish_skill_version('acme', 'refunds', '{\"steps\": []}', 'sv1')",
         "select * from strongroom.create_skill('acme', 'Gone', 'gone')",
         "select * from strongroom.purge_skill('acme', 'gone')",
+    ],
+    7: [
+        (
+            "select * from strongroom.put_memory('acme', 'ada',"
+            ' \'{"id": "f1", "text": "Likes cats", "source": "extracted", "key": "pet"}\')'
+        ),
+        (
+            "select * from strongroom.put_memory('acme', 'ada',"
+            ' \'{"id": "f2", "text": "Likes tea", "source": "user-stated",'
+            ' "embedding": [1, 0.5], "embedding_model": "m"}\')'
+        ),
+        "select * from strongroom.delete_memory('acme', 'ada', 'f1')",
+        "select * from strongroom.disable_memory('umbrella', 'eve', 'root')",
     ],
 }
 

@@ -167,6 +167,14 @@ DAMAGES = [
         ),
     ),
     (
+        "a_forgotten_fact_does_not_come_back",
+        _body(
+            "is_forgotten(p_tenant_id text, p_principal_id text, p_digests text[])"
+            " returns boolean language sql stable",
+            "as 'select false'",
+        ),
+    ),
+    (
         "session_state_is_one_versioned_object",
         _body(
             "merge_json(p_target jsonb, p_patch jsonb) returns jsonb language sql immutable",

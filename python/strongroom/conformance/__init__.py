@@ -36,6 +36,7 @@ SECTIONS = (
     "run_endings",
     "late_workers",
     "checkpoints",
+    "principal_memory",
     "interactions",
     "approvals",
     "pagination",

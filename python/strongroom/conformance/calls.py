@@ -9,9 +9,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog
+from strongroom.conformance import calls_catalog, calls_memory
 from strongroom.conformance.calls_catalog import CatalogIds, fill_catalog
-from strongroom.conformance.helpers import OWNER, PARTICIPANT, Where, at, fresh, new_tenant, said
+from strongroom.conformance.calls_memory import MemoryTarget, fill_memory
+from strongroom.conformance.helpers import (
+    OWNER,
+    PARTICIPANT,
+    Where,
+    at,
+    fresh,
+    new_tenant,
+    result_of,
+    said,
+)
 from strongroom.conformance.run_helpers import (
     Held,
     Of,
@@ -50,6 +60,7 @@ class Target:
     lock_token: int
     topic: str
     catalog: CatalogIds
+    memory: MemoryTarget
 
     @property
     def where(self) -> Where:
@@ -73,7 +84,12 @@ class Target:
             *("approved_id", "grant_id", "job_id", "queue", "lock_name", "topic"),
         )
         reversed_names = {name: getattr(self, name)[::-1] for name in names}
-        return replace(self, **reversed_names, catalog=self.catalog.absent())
+        return replace(
+            self,
+            **reversed_names,
+            catalog=self.catalog.absent(),
+            memory=self.memory.absent(),
+        )
 
     def within(self, tenant_id: str) -> Target:
         """Return the same ids, asked for in another tenant."""
@@ -141,6 +157,7 @@ async def fill(
         lock_token=lock.token,
         topic=topic,
         catalog=await fill_catalog(store, tenant_id),
+        memory=await fill_memory(store, tenant_id),
     )
 
 
@@ -311,6 +328,17 @@ HOST_WRITES: dict[str, HostCall] = {
 }
 """Writes that hosts alone may do, to what stands beside conversations."""
 
+HOST_WRITES.update(calls_memory.HOST_WRITES)
+
+OWN_READS: dict[str, Read] = {**calls_memory.OWN_READS}
+"""Reads of what belongs to one principal alone."""
+
+OWN_WRITES: dict[str, HostCall] = {**calls_memory.OWN_WRITES}
+"""Writes to it that exists, which the principal may do as well."""
+
+MORE_WRITES: dict[str, HostCall] = {**calls_memory.MORE_WRITES}
+"""Writes that need no record but the tenant."""
+
 
 async def everything(store: Ports, target: Target) -> list[object]:
     """Return all that a host can read of a conversation, to see that nothing has changed it."""
@@ -319,4 +347,8 @@ async def everything(store: Ports, target: Target) -> list[object]:
 
 async def everything_beside(store: Ports, target: Target) -> list[object]:
     """Return all that a host can read of what stands beside a conversation."""
-    return [await read(store, target) for read in (*HOST_READS.values(), *TENANT_READS.values())]
+    return [
+        *[await read(store, target) for read in HOST_READS.values()],
+        *[await read(store, target) for read in TENANT_READS.values()],
+        *[await result_of(read(store, target, None)) for read in OWN_READS.values()],
+    ]

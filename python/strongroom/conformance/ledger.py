@@ -38,6 +38,7 @@ PORTS: dict[str, type] = {
     "messages": ports.MessageStore,
     "session_state": ports.SessionStateStore,
     "summaries": ports.ThreadSummaryStore,
+    "principal_memory": ports.PrincipalMemoryStore,
     "runs": ports.RunStore,
     "checkpoints": ports.CheckpointStore,
     "interactions": ports.InteractionStore,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog
+from strongroom.conformance import calls_catalog, calls_memory
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -56,8 +56,10 @@ ID_PATHS: dict[str, Call] = {
     ),
     "name": lambda s, _, x: s.tenants.create(tenant_id=fresh(), name=x),
     **calls_catalog.ID_PATHS,
+    **calls_memory.ID_PATHS,
 }
 OPTIONAL_ID_PATHS: dict[str, Call] = {
+    **calls_memory.OPTIONAL_ID_PATHS,
     "conversation_id": lambda s, t, x: s.conversations.create(
         tenant_id=t.tenant_id, owner_id=OWNER, conversation_id=x
     ),

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from strongroom.conformance.adapter import Adapter
-from strongroom.conformance.calls import LATE_WRITES, READS, WRITES, everything, fill
+from strongroom.conformance.calls import (
+    LATE_WRITES,
+    MORE_WRITES,
+    OWN_WRITES,
+    READS,
+    WRITES,
+    everything,
+    fill,
+)
 from strongroom.conformance.helpers import result_of
 from strongroom.errors import NotFound
 from strongroom.models import NewMessage, Page
@@ -66,14 +74,14 @@ async def test_a_late_write_to_a_purged_one_brings_nothing_back(
     assert not (await adapter.store.conversations.purge(**target.where)).purged
 
 
-@pytest.mark.parametrize("method", sorted(WRITES))
+@pytest.mark.parametrize("method", sorted({**WRITES, **OWN_WRITES, **MORE_WRITES}))
 async def test_a_late_write_to_a_purged_tenant_brings_nothing_back(
     adapter: Adapter, method: str
 ) -> None:
     target = await fill(adapter.store)
     await adapter.store.tenants.purge(tenant_id=target.tenant_id)
     with pytest.raises(NotFound):
-        await WRITES[method](adapter.store, target)
+        await {**WRITES, **OWN_WRITES, **MORE_WRITES}[method](adapter.store, target)
     assert not (await adapter.store.tenants.purge(tenant_id=target.tenant_id)).purged
 
 

@@ -8,6 +8,8 @@ from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.calls import (
     HOST_READS,
     HOST_WRITES,
+    OWN_READS,
+    OWN_WRITES,
     READS,
     TENANT_READS,
     WRITES,
@@ -69,14 +71,41 @@ async def test_reading_what_another_has_beside_is_reading_what_is_absent(
     assert await result_of(read(adapter.store, theirs)) != absent
 
 
-@pytest.mark.parametrize("method", sorted(HOST_WRITES))
+@pytest.mark.parametrize("method", sorted(OWN_READS))
+async def test_reading_what_is_anothers_own_is_reading_what_is_absent(
+    adapter: Adapter, method: str
+) -> None:
+    theirs = await fill(adapter.store)
+    mine = await fill(adapter.store)
+    read = OWN_READS[method]
+    foreign = await result_of(read(adapter.store, theirs.within(mine.tenant_id), None))
+    assert foreign == await result_of(read(adapter.store, mine.absent(), None))
+    assert await result_of(read(adapter.store, theirs, None)) != foreign
+
+
+@pytest.mark.parametrize("method", sorted(OWN_READS))
+async def test_a_user_has_nothing_of_their_own_in_another_tenant(
+    adapter: Adapter, method: str
+) -> None:
+    theirs = await fill(adapter.store)
+    mine = await fill(adapter.store)
+    read = OWN_READS[method]
+    foreign = await result_of(read(adapter.store, mine.absent(), None))
+    async with adapter.user(mine.tenant_id, theirs.memory.principal_id) as user:
+        own = await result_of(read(user, theirs.within(mine.tenant_id), None))
+        assert own == foreign
+        with pytest.raises(TenantMismatch):
+            await read(user, theirs, None)
+
+
+@pytest.mark.parametrize("method", sorted({**HOST_WRITES, **OWN_WRITES}))
 async def test_writing_to_what_another_has_beside_changes_nothing_b87(
     adapter: Adapter, method: str
 ) -> None:
     theirs = await fill(adapter.store)
     mine = await fill(adapter.store)
     before = await everything_beside(adapter.store, theirs)
-    write = HOST_WRITES[method]
+    write = {**HOST_WRITES, **OWN_WRITES}[method]
     foreign = await result_of(write(adapter.store, theirs.within(mine.tenant_id)))
     # The same tokens, so that nothing differs but the name itself, which an error may repeat.
     nobodys = theirs.absent().within(mine.tenant_id)

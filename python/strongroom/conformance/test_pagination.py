@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog
+from strongroom.conformance import calls_catalog, calls_memory
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -95,6 +95,7 @@ LISTS: dict[str, Make] = {
     "summaries": _summaries,
     "members": _members,
     **calls_catalog.LISTS,
+    **calls_memory.LISTS,
 }
 
 
@@ -137,6 +138,20 @@ async def test_ties_in_created_at_are_never_skipped_b41(adapter: Adapter, name: 
                         tenant_id=tenant_id, viewer=viewer, **page
                     ),
                     [talk.id for talk in made],
+                )
+            )
+        elif name == "memories":
+            whose = calls_memory.Whose(tenant_id=tenant_id, principal_id=OWNER)
+            puts = [
+                await uow.principal_memory.put(**whose, text=str(n), source="extracted")
+                for n in range(7)
+            ]
+            facts = [put.fact for put in puts if put.fact]
+            facts.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
+            kept.append(
+                (
+                    lambda **page: store.principal_memory.list(**whose, **page),
+                    [fact.id for fact in facts],
                 )
             )
         elif name == "members":

@@ -9,6 +9,9 @@ from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.calls import (
     HOST_READS,
     HOST_WRITES,
+    MORE_WRITES,
+    OWN_READS,
+    OWN_WRITES,
     READS,
     TENANT_READS,
     WRITES,
@@ -285,11 +288,53 @@ async def test_what_is_the_tenants_is_read_by_its_users_and_no_others(
             await TENANT_READS[method](user, target)
 
 
+@pytest.mark.parametrize("method", sorted(OWN_READS))
+async def test_what_is_a_principals_own_is_seen_by_nobody_else(
+    adapter: Adapter, method: str
+) -> None:
+    target = await fill(adapter.store, visibility="tenant")
+    read = OWN_READS[method]
+    as_host = await result_of(read(adapter.store, target, None))
+    own = Viewer(principal_id=target.memory.principal_id)
+    assert await result_of(read(adapter.store, target, own)) == as_host
+    stranger = Viewer(principal_id=STRANGER, role_ids=[OWNER, "admin"])
+    absent = await result_of(read(adapter.store, target.absent(), stranger))
+    assert await result_of(read(adapter.store, target, stranger)) == absent
+    assert absent != as_host
+    async with adapter.user(target.tenant_id, target.memory.principal_id) as user:
+        for viewer in (None, own):
+            assert await result_of(read(user, target, viewer)) == as_host
+        with pytest.raises(PermissionDenied):
+            await read(user, target, stranger)
+    async with adapter.user(target.tenant_id, STRANGER) as user:
+        assert await result_of(read(user, target, None)) == absent
+
+
+@pytest.mark.parametrize("method", sorted({**OWN_WRITES, **MORE_WRITES}))
+async def test_what_is_a_principals_own_is_changed_by_nobody_else(
+    adapter: Adapter, method: str
+) -> None:
+    target = await fill(adapter.store, visibility="tenant")
+    write = {**OWN_WRITES, **MORE_WRITES}[method]
+    before = await everything_beside(adapter.store, target)
+    async with adapter.user(target.tenant_id, STRANGER) as user:
+        refused = await result_of(write(user, target))
+        assert isinstance(refused, tuple)
+        assert refused[0] is PermissionDenied
+        assert await result_of(write(user, target.absent())) == refused
+    assert await everything_beside(adapter.store, target) == before
+    async with adapter.user(target.tenant_id, target.memory.principal_id) as user:
+        done = await result_of(write(user, target))
+    is_theirs = method in OWN_WRITES or method == "principal_memory.put"
+    assert isinstance(done, tuple) != is_theirs
+    assert (await everything_beside(adapter.store, target) != before) == is_theirs
+
+
 async def test_a_user_of_no_tenant_sees_and_does_nothing(adapter: Adapter) -> None:
     target = await fill(adapter.store, visibility="tenant")
     nowhere = target.within(fresh("nowhere"))
     async with adapter.user(nowhere.tenant_id, OWNER) as user:
-        for read in READS.values():
+        for read in (*READS.values(), *OWN_READS.values()):
             with pytest.raises(PermissionDenied):
                 await read(user, nowhere, None)
         with pytest.raises(PermissionDenied):

@@ -15,6 +15,7 @@ from strongroom.in_memory.interactions import MemoryInteractionStore
 from strongroom.in_memory.jobs import MemoryJobDispatcher
 from strongroom.in_memory.locks import MemoryDistributedLockStore
 from strongroom.in_memory.messages import MemoryMessageStore
+from strongroom.in_memory.principal_memory import MemoryPrincipalMemoryStore
 from strongroom.in_memory.realtime import MemoryRealtimePublisher
 from strongroom.in_memory.runs import MemoryRunStore
 from strongroom.in_memory.session_state import MemorySessionStateStore
@@ -73,6 +74,7 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "messages": MemoryMessageStore(session, text_policy),
         "session_state": MemorySessionStateStore(session, text_policy),
         "summaries": MemoryThreadSummaryStore(session, text_policy),
+        "principal_memory": MemoryPrincipalMemoryStore(session, text_policy),
         "runs": MemoryRunStore(session, text_policy),
         "checkpoints": MemoryCheckpointStore(session, text_policy),
         "interactions": MemoryInteractionStore(session, text_policy),

@@ -28,6 +28,7 @@ from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
 from strongroom.models.locks import Lock
 from strongroom.models.messages import Message
+from strongroom.models.principal_memory import MemoryFact
 from strongroom.models.realtime import Topic, TopicEvent
 from strongroom.models.runs import Checkpoint, Run, RunEvent
 from strongroom.models.session_state import SessionState
@@ -49,6 +50,26 @@ class Row(Generic[R]):
 
     record: R
     created_with: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFact:
+    """A fact of a principal's memory, with what only searches and repeated puts look at."""
+
+    record: MemoryFact
+    created_with: Any
+    embedding: tuple[float, ...] | None
+    terms: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """The state of a principal's memory as a whole."""
+
+    disabled_at: dt.datetime | None = None
+    disabled_by: str | None = None
+    generation: int = 0
+    forgotten_at: dt.datetime | None = None
 
 
 @dataclass(slots=True)
@@ -81,6 +102,9 @@ class Tables:
     topics: dict[str, Topic] = field(default_factory=dict)
     topic_events: dict[str, tuple[TopicEvent, ...]] = field(default_factory=dict)
     audit_events: dict[str, AuditEvent] = field(default_factory=dict)
+    facts: dict[tuple[str, str], StoredFact] = field(default_factory=dict)
+    memory_settings: dict[str, MemorySettings] = field(default_factory=dict)
+    tombstones: dict[tuple[str, ...], dt.datetime] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -108,6 +132,9 @@ class Tables:
             topics=dict(self.topics),
             topic_events=dict(self.topic_events),
             audit_events=dict(self.audit_events),
+            facts=dict(self.facts),
+            memory_settings=dict(self.memory_settings),
+            tombstones=dict(self.tombstones),
         )
 
 

@@ -203,6 +203,9 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             "jobs": len(tables.jobs),
             "locks": len(tables.locks),
             "memberships": len(tables.members),
+            "memories": len(tables.facts),
+            "memory_settings": len(tables.memory_settings),
+            "memory_tombstones": len(tables.tombstones),
             "messages": len(tables.messages_by_id),
             "session_states": len(tables.session_states),
             "tenants": 1 if tables.tenant else 0,
@@ -227,6 +230,9 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
         tables.topics,
         tables.topic_events,
         tables.audit_events,
+        tables.facts,
+        tables.memory_settings,
+        tables.tombstones,
     ):
         rows.clear()
     return receipt

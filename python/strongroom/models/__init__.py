@@ -72,6 +72,13 @@ from strongroom.models.parts import (
     ToolCallPart,
     ToolResultPart,
 )
+from strongroom.models.principal_memory import (
+    FoundMemoryFact,
+    MemoryFact,
+    MemoryPut,
+    MemorySearch,
+    MemoryStatus,
+)
 from strongroom.models.realtime import (
     NewTopicEvent,
     PublishedItem,
@@ -134,6 +141,7 @@ __all__ = [
     "ExecutionContext",
     "FilePart",
     "Finding",
+    "FoundMemoryFact",
     "Health",
     "History",
     "ImagePart",
@@ -145,6 +153,10 @@ __all__ = [
     "Lease",
     "Lock",
     "Membership",
+    "MemoryFact",
+    "MemoryPut",
+    "MemorySearch",
+    "MemoryStatus",
     "Message",
     "MessagePart",
     "NewMessage",

@@ -7,6 +7,7 @@ from strongroom.ports.interactions import InteractionStore as InteractionStore
 from strongroom.ports.jobs import JobDispatcher as JobDispatcher
 from strongroom.ports.locks import DistributedLockStore as DistributedLockStore
 from strongroom.ports.messages import MessageStore as MessageStore
+from strongroom.ports.principal_memory import PrincipalMemoryStore as PrincipalMemoryStore
 from strongroom.ports.realtime import RealtimePublisher as RealtimePublisher
 from strongroom.ports.runs import CheckpointStore as CheckpointStore
 from strongroom.ports.runs import RunStore as RunStore

@@ -6,6 +6,9 @@ from strongroom.stores.interactions import SqlInteractionStore as SqlInteraction
 from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
 from strongroom.stores.locks import SqlDistributedLockStore as SqlDistributedLockStore
 from strongroom.stores.messages import SqlMessageStore as SqlMessageStore
+from strongroom.stores.principal_memory import (
+    SqlPrincipalMemoryStore as SqlPrincipalMemoryStore,
+)
 from strongroom.stores.runs import SqlCheckpointStore as SqlCheckpointStore
 from strongroom.stores.runs import SqlRunStore as SqlRunStore
 from strongroom.stores.session_state import SqlSessionStateStore as SqlSessionStateStore
