@@ -16,10 +16,13 @@ select strongroom_private.begin_reversal(
 );
 
 drop table strongroom.audit_events;
+drop function strongroom_private.erase_audited_principal;
+drop function strongroom_private.erase_audited_actor;
 drop sequence strongroom.audit_sequence;
 drop table strongroom.memberships;
 drop table strongroom.tenants;
 drop table strongroom.schema_history;
+drop table strongroom_private.erasure_rules;
 drop table strongroom_private.grants;
 
 drop function strongroom.diagnose;
@@ -48,6 +51,11 @@ drop function strongroom_private.begin_reversal;
 drop function strongroom_private.finish_migration;
 drop function strongroom_private.require_transaction;
 drop function strongroom_private.begin_migration;
+drop function strongroom_private.list_erasure_gaps;
+drop function strongroom_private.publish_erasure_rule;
+drop function strongroom_private.is_principal_column;
+drop function strongroom_private.keep_history;
+drop function strongroom_private.is_erasing;
 drop function strongroom_private.list_grant_differences;
 drop function strongroom_private.apply_grants;
 drop function strongroom_private.publish_grant;

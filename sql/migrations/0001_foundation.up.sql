@@ -917,6 +917,249 @@ comment on function strongroom_private.list_grant_differences() is
 
 
 -- ---------------------------------------------------------------------------------------------
+-- Erasure rules are data
+-- ---------------------------------------------------------------------------------------------
+-- Invariant: every table that belongs to tenants says, in the migration that makes it, what erasing
+-- a person does to it; every column whose name says that it holds a principal has a rule of its
+-- own. finish_migration refuses anything else, and diagnose() finds it: a table cannot be
+-- forgotten.
+
+create table strongroom_private.erasure_rules (
+    table_name text collate "C" not null,
+    column_name text collate "C" not null default '',
+    action text collate "C" not null,
+    reason text not null,
+    handler text collate "C",
+    constraint erasure_rules_pkey primary key (table_name, column_name),
+    constraint action_is_known check (action in ('delete', 'clear', 'keep', 'handle')),
+    constraint what_is_deleted_or_cleared_has_a_column
+        check (column_name <> '' or action in ('keep', 'handle')),
+    constraint only_a_handled_rule_has_a_handler
+        check ((action = 'handle') = (handler is not null)),
+    constraint a_rule_says_why check (reason <> '')
+);
+comment on table strongroom_private.erasure_rules is
+    'What erasing a person does to each table: the registry that erase_principal works from.';
+comment on column strongroom_private.erasure_rules.table_name is 'The qualified name.';
+comment on column strongroom_private.erasure_rules.column_name is
+    'The column that names the person; empty for the table as a whole.';
+comment on column strongroom_private.erasure_rules.action is
+    'delete: the rows go, with all that hangs on them. clear: the column becomes null. keep: they'
+    ' stay. handle: the handler knows.';
+comment on column strongroom_private.erasure_rules.reason is 'Why, for people.';
+comment on column strongroom_private.erasure_rules.handler is
+    'The function (p_tenant_id text, p_principal_id text) that does it and returns how many rows it'
+    ' touched.';
+
+alter table strongroom_private.erasure_rules enable row level security;
+alter table strongroom_private.erasure_rules force row level security;
+create policy owner_only on strongroom_private.erasure_rules
+    using ((select strongroom_private.is_trusted()))
+    with check ((select strongroom_private.is_trusted()));
+comment on policy owner_only on strongroom_private.erasure_rules is
+    'Only the schema''s owner has any right on this table; a forced policy binds the owner too.';
+
+create function strongroom_private.publish_erasure_rule(
+    p_table text,
+    p_column text,
+    p_action text,
+    p_reason text,
+    p_handler text default null
+)
+returns void
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    insert into strongroom_private.erasure_rules (
+        table_name, column_name, action, reason, handler
+    )
+    values (p_table, p_column, p_action, p_reason, p_handler)
+$$;
+comment on function strongroom_private.publish_erasure_rule(text, text, text, text, text) is
+    'Say what erasing a person does to a table: once for every column that can name a principal, or'
+    ' once with an empty column where none does. For migrations.';
+
+create function strongroom_private.is_principal_column(p_column text)
+returns boolean
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select p_column ~ (
+        '(^|_)(principal|owner|author|addressee|user|actor|viewer|member|participant|creator|editor'
+        '|reviewer|approver|assignee|sender|recipient|subject|person)s?(_ids?)?$|_by$'
+    )
+$$;
+comment on function strongroom_private.is_principal_column(text) is
+    'Whether a column''s name says that it holds principals: owner_id, granted_by, auth_subjects.';
+
+create function strongroom_private.list_erasure_gaps()
+returns table (table_name text, column_name text, problem text)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    with tables as (
+        select
+            c.oid,
+            format('strongroom.%s', c.relname) as name
+        from pg_class as c
+        where c.relnamespace = to_regnamespace('strongroom')
+            and c.relkind in ('r', 'p')
+            and exists (
+                select
+                from pg_attribute as a
+                where a.attrelid = c.oid
+                    and a.attname = 'tenant_id'
+                    and not a.attisdropped
+            )
+    ),
+    rules as (
+        select
+            r.table_name,
+            r.column_name,
+            r.action,
+            r.handler,
+            t.oid,
+            a.attname,
+            a.attnotnull
+        from strongroom_private.erasure_rules as r
+        left join tables as t on t.name = r.table_name
+        left join pg_attribute as a
+            on a.attrelid = t.oid
+            and a.attname = r.column_name
+            and not a.attisdropped
+    )
+    select
+        t.name,
+        '',
+        'has no erasure rule'
+    from tables as t
+    where t.name not in (select r.table_name from rules as r)
+    union all
+    select
+        t.name,
+        a.attname::text,
+        'may name a person and has no erasure rule'
+    from tables as t
+    inner join pg_attribute as a on a.attrelid = t.oid
+    where a.attnum > 0
+        and not a.attisdropped
+        and strongroom_private.is_principal_column(a.attname::text)
+        and a.atttypid in ('text'::regtype, 'text[]'::regtype, 'uuid'::regtype, 'jsonb'::regtype)
+        and (t.name, a.attname::text) not in (select r.table_name, r.column_name from rules as r)
+    union all
+    select
+        r.table_name,
+        r.column_name,
+        case
+            when r.oid is null then 'has an erasure rule, and is no table of tenants'
+            when r.column_name <> '' and r.attname is null then
+                'has an erasure rule, and is no column'
+            when r.action = 'handle' then
+                format('is erased by %s(text, text), which is not there', r.handler)
+            when r.action = 'clear' and r.attnotnull then
+                'is to be cleared, and may not be null'
+            else
+                format('is erased by %s, which no policy allows the owner', r.action)
+        end
+    from rules as r
+    where r.oid is null
+        or (r.column_name <> '' and r.attname is null)
+        or (
+            r.action = 'handle'
+            and to_regprocedure(format('%s(text, text)', r.handler)) is null
+        )
+        or (r.action = 'clear' and r.attnotnull)
+        or (
+            r.action in ('delete', 'clear')
+            and not exists (
+                select
+                from pg_policy as p
+                where p.polrelid = r.oid
+                    and p.polcmd in ('*', case r.action when 'delete' then 'd' else 'w' end)
+            )
+        )
+$$;
+comment on function strongroom_private.list_erasure_gaps() is
+    'Tables and columns for which it is not, or wrongly, said what erasing a person does to them:'
+    ' none, on a sound database.';
+
+create function strongroom_private.is_erasing()
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- The setting alone is worth nothing: it counts only where the statement has the owner's
+    -- rights, that is, inside the definer function that sets it.
+    return coalesce(current_setting('strongroom.erasing', true), '') = 'on'
+        and current_user = (
+            select pg_get_userbyid(n.nspowner)
+            from pg_namespace as n
+            where n.nspname = 'strongroom'
+        );
+end
+$$;
+comment on function strongroom_private.is_erasing() is
+    'Whether this statement belongs to a definer function of erasure or retention. Policies and'
+    ' triggers of insert-only tables ask it.';
+
+create function strongroom_private.keep_history()
+returns trigger
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_stays boolean;
+begin
+    if tg_op = 'DELETE' and tg_level = 'ROW' then
+        -- A cascading delete comes when what the row belongs to is already gone. Where the trigger
+        -- names a mark of the parent, rows up to it may go as well.
+        execute format(
+            'select exists (select from %s as p where p.tenant_id = ($1).tenant_id'
+            ' and p.%I = ($1).%I%s)',
+            tg_argv[0],
+            tg_argv[1],
+            tg_argv[2],
+            case when tg_nargs > 4 then format(' and p.%I < ($1).%I', tg_argv[4], tg_argv[5]) end
+        )
+        into v_stays
+        using old;
+        if not v_stays or strongroom_private.is_erasing() then
+            return old;
+        end if;
+    elsif tg_op = 'UPDATE'
+        and tg_nargs > 3
+        and strongroom_private.is_erasing()
+        and to_jsonb(new) - tg_argv[3]::text[] = to_jsonb(old) - tg_argv[3]::text[]
+    then
+        return new;
+    end if;
+    perform strongroom_private.fail(
+        'permission_denied',
+        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
+        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
+        format(
+            'Append a new record. Rows leave with what they belong to%s, and by erasure or'
+            ' retention.',
+            ' in ' || tg_argv[0]
+        )
+    );
+    return null;
+end
+$$;
+comment on function strongroom_private.keep_history() is
+    'For triggers of insert-only tables: rows are never updated, and leave only with what they'
+    ' belong to, or by erasure and retention. Arguments for the row trigger: the parent''s table,'
+    ' its key, the column here; then the columns that erasure may change (an array); then a mark of'
+    ' the parent and the column here that is compared with it: rows up to the mark may go.';
+
+
+-- ---------------------------------------------------------------------------------------------
 -- The schema's own history
 -- ---------------------------------------------------------------------------------------------
 -- Invariant: a migration records itself in the transaction that makes its objects, whoever runs it,
@@ -1030,8 +1273,25 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_gaps text[];
 begin
     perform strongroom_private.require_transaction(p_version);
+    v_gaps := array(
+        select format('%s %s', concat_ws('.', g.table_name, nullif(g.column_name, '')), g.problem)
+        from strongroom_private.list_erasure_gaps() as g
+        order by 1
+    );
+    if cardinality(v_gaps) > 0 then
+        perform strongroom_private.fail(
+            'schema_version',
+            format('strongroom %s leaves open what erasing a person does: %s',
+                to_char(p_version, 'FM0000'), array_to_string(v_gaps, '; ')),
+            jsonb_build_object('version', p_version, 'problems', to_jsonb(v_gaps)),
+            'Say it in the migration that makes the table:'
+            ' select strongroom_private.publish_erasure_rule(...).'
+        );
+    end if;
     insert into strongroom.schema_history (version, name, status, reason)
     values (
         p_version,
@@ -1045,7 +1305,8 @@ begin
 end
 $$;
 comment on function strongroom_private.finish_migration(integer, text, text) is
-    'The last statement of a migration: record it, make the grants true, tell PostgREST.';
+    'The last statement of a migration: record it, make the grants true, tell PostgREST. Refuses a'
+    ' table that does not say what erasing a person does to it. Errors: SR041.';
 
 create function strongroom_private.begin_reversal(p_version integer, p_tables text[])
 returns void
@@ -1105,13 +1366,26 @@ begin
     delete from strongroom_private.grants as g
     where g.object_kind = 'function'
         and to_regproc(g.object_name) is null;
+    delete from strongroom_private.erasure_rules as r
+    where to_regclass(r.table_name) is null
+        or (
+            r.column_name <> ''
+            and not exists (
+                select
+                from pg_attribute as a
+                where a.attrelid = to_regclass(r.table_name)
+                    and a.attname = r.column_name
+                    and not a.attisdropped
+            )
+        );
     delete from strongroom.schema_history as h
     where h.version = p_version;
     perform pg_notify('pgrst', 'reload schema');
 end
 $$;
 comment on function strongroom_private.finish_reversal(integer) is
-    'The last statement of a migration''s way back: forget it and the grants of what is gone.';
+    'The last statement of a migration''s way back: forget it, and the grants and erasure rules of'
+    ' what is gone.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1621,6 +1895,13 @@ comment on function strongroom.purge_tenant(text) is
     ' table lost. The list of tables comes from the catalog. A repeat deletes nothing. Errors:'
     ' SR001, SR020. Callers: hosts.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.tenants',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'It names an organisation. What a host keeps in its metadata is the host''s.'
+);
+
 
 -- ---------------------------------------------------------------------------------------------
 -- Memberships
@@ -1700,6 +1981,13 @@ create policy host_deletes on strongroom.memberships
         and (select strongroom_private.is_trusted())
     );
 comment on policy host_deletes on strongroom.memberships is 'Hosts remove members.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.memberships',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'Who has been erased is a member of nothing.'
+);
 
 create function strongroom.add_member(
     p_tenant_id text,
@@ -2173,6 +2461,78 @@ create policy trusted_inserts on strongroom.audit_events
     );
 comment on policy trusted_inserts on strongroom.audit_events is
     'Functions that hosts call, and those that users may call with the owner''s rights.';
+create policy erasure_updates on strongroom.audit_events
+    for update
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    )
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_updates on strongroom.audit_events is 'Nobody but erasure.';
+
+create function strongroom_private.erase_audited_actor(p_tenant_id text, p_principal_id text)
+returns bigint
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count bigint;
+begin
+    update strongroom.audit_events as e
+    set actor_id = null,
+        actor_salt = null
+    where e.tenant_id = p_tenant_id
+        and e.actor_id = p_principal_id;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function strongroom_private.erase_audited_actor(text, text) is
+    'Erasure: who acted is forgotten, name and salt; the chain of hashes'
+    ' still verifies. Returns how many events.';
+
+create function strongroom_private.erase_audited_principal(p_tenant_id text, p_principal_id text)
+returns bigint
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count bigint;
+begin
+    update strongroom.audit_events as e
+    set principal_id = null,
+        principal_salt = null
+    where e.tenant_id = p_tenant_id
+        and e.principal_id = p_principal_id;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function strongroom_private.erase_audited_principal(text, text) is
+    'Erasure: whom an event is about is forgotten, name and salt; the chain of hashes'
+    ' still verifies. Returns how many events.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.audit_events',
+    p_column => 'actor_id',
+    p_action => 'handle',
+    p_reason => 'That it happened stays. Name and salt go: the hash tells nobody who it was.',
+    p_handler => 'strongroom_private.erase_audited_actor'
+);
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.audit_events',
+    p_column => 'principal_id',
+    p_action => 'handle',
+    p_reason => 'That it happened stays. Name and salt go: the hash tells nobody who it was.',
+    p_handler => 'strongroom_private.erase_audited_principal'
+);
 
 create function strongroom_private.record_audit(
     p_tenant_id text,
@@ -2318,6 +2678,13 @@ as $$
     from strongroom_private.list_grant_differences() as d
     union all
     select
+        'erasure',
+        concat_ws('.', g.table_name, nullif(g.column_name, '')),
+        g.problem,
+        'Say what erasing a person does to it: strongroom_private.publish_erasure_rule.'
+    from strongroom_private.list_erasure_gaps() as g
+    union all
+    select
         'role',
         current_user::text,
         'this role is superuser or has BYPASSRLS, so row security does not bind it',
@@ -2359,6 +2726,7 @@ select strongroom_private.publish_grant(
         strongroom_private.role_kind,
         strongroom_private.caller_kind,
         strongroom_private.is_trusted,
+        strongroom_private.is_erasing,
         strongroom_private.read_claims,
         strongroom_private.read_text_claim,
         strongroom_private.bound_tenant,

@@ -266,6 +266,19 @@ create policy trusted_deletes on strongroom.conversation_participants
 comment on policy trusted_deletes on strongroom.conversation_participants is
     'Hosts, through share_conversation.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.conversations',
+    p_column => 'owner_id',
+    p_action => 'delete',
+    p_reason => 'A conversation is its owner''s, with all that hangs on it.'
+);
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.conversation_participants',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'Who has been erased takes part in nothing.'
+);
+
 -- ---------------------------------------------------------------------------------------------
 -- Messages
 -- ---------------------------------------------------------------------------------------------
@@ -687,41 +700,12 @@ comment on column strongroom.messages.metadata is 'The host''s own JSON object, 
 comment on column strongroom.messages.forked_from_id is 'The message that a fork copied.';
 comment on column strongroom.messages.created_at is 'When it was appended. It orders nothing.';
 
-create function strongroom_private.keep_history()
-returns trigger
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- A cascading delete comes when the conversation is already gone; nothing else may delete.
-    if tg_op = 'DELETE' and tg_level = 'ROW' then
-        if not exists (
-            select
-            from strongroom.conversations as c
-            where c.tenant_id = old.tenant_id
-                and c.id = old.conversation_id
-        ) then
-            return old;
-        end if;
-    end if;
-    perform strongroom_private.fail(
-        'permission_denied',
-        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
-        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
-        'Append a new record. Rows leave with their conversation: purge_conversation.'
-    );
-    return null;
-end
-$$;
-comment on function strongroom_private.keep_history() is
-    'For triggers of insert-only tables: rows are never updated, and leave only with their'
-    ' conversation.';
-
 create trigger messages_are_insert_only
     before update or delete on strongroom.messages
     for each row
-    execute function strongroom_private.keep_history();
+    execute function strongroom_private.keep_history(
+        'strongroom.conversations', 'id', 'conversation_id', '{author_id,parts,metadata}'
+    );
 comment on trigger messages_are_insert_only on strongroom.messages is 'See keep_history.';
 create trigger messages_are_never_truncated
     before truncate on strongroom.messages
@@ -749,6 +733,57 @@ create policy trusted_inserts on strongroom.messages
     );
 comment on policy trusted_inserts on strongroom.messages is
     'Hosts, and users through append_messages.';
+create policy erasure_updates on strongroom.messages
+    for update
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    )
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_updates on strongroom.messages is
+    'Nobody but the erasure of their author: see erase_authored_messages.';
+
+-- Somebody else's conversation keeps its positions, and loses who spoke and what they said. A later
+-- append with the same id and the old words is a conflict: an erased message does not come back.
+create function strongroom_private.erase_authored_messages(
+    p_tenant_id text,
+    p_principal_id text
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count bigint;
+begin
+    update strongroom.messages as m
+    set author_id = null,
+        parts = '[{"type": "status", "schema_version": 1, "status": "erased"}]',
+        metadata = '{}'
+    where m.tenant_id = p_tenant_id
+        and m.author_id = p_principal_id;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function strongroom_private.erase_authored_messages(text, text) is
+    'Erasure: of what a person wrote in others'' conversations only the place is left, with one'
+    ' status part `erased`. Returns how many messages.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.messages',
+    p_column => 'author_id',
+    p_action => 'handle',
+    p_reason => 'A message in somebody else''s conversation keeps its position; author, parts and'
+        ' metadata go.',
+    p_handler => 'strongroom_private.erase_authored_messages'
+);
 
 create view strongroom.message_parts
 with (security_invoker = true)
@@ -2337,6 +2372,14 @@ create policy trusted_updates on strongroom.session_states
     );
 comment on policy trusted_updates on strongroom.session_states is 'Hosts.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.session_states',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'It is the conversation''s working memory and goes with it; nothing says whose'
+        ' it is.'
+);
+
 create function strongroom_private.merge_json(p_target jsonb, p_patch jsonb)
 returns jsonb
 language plpgsql
@@ -2626,7 +2669,9 @@ comment on column strongroom.thread_summaries.created_at is
 create trigger summaries_are_insert_only
     before update or delete on strongroom.thread_summaries
     for each row
-    execute function strongroom_private.keep_history();
+    execute function strongroom_private.keep_history(
+        'strongroom.conversations', 'id', 'conversation_id'
+    );
 comment on trigger summaries_are_insert_only on strongroom.thread_summaries is 'See keep_history.';
 create trigger summaries_are_never_truncated
     before truncate on strongroom.thread_summaries
@@ -2654,6 +2699,56 @@ create policy trusted_inserts on strongroom.thread_summaries
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_inserts on strongroom.thread_summaries is 'Hosts.';
+create policy erasure_deletes on strongroom.thread_summaries
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_deletes on strongroom.thread_summaries is
+    'Nobody but erasure: see erase_covering_summaries.';
+
+create function strongroom_private.erase_covering_summaries(
+    p_tenant_id text,
+    p_principal_id text
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count bigint;
+begin
+    delete from strongroom.thread_summaries as s
+    using (
+        select
+            m.conversation_id,
+            min(m.position) as first_position
+        from strongroom.messages as m
+        where m.tenant_id = p_tenant_id
+            and m.author_id = p_principal_id
+        group by m.conversation_id
+    ) as w
+    where s.tenant_id = p_tenant_id
+        and s.conversation_id = w.conversation_id
+        and s.covers_to_position >= w.first_position;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function strongroom_private.erase_covering_summaries(text, text) is
+    'Erasure: a summary that covers a message of the person may repeat it, so it goes; an earlier'
+    ' one, or the messages themselves, take its place. Returns how many summaries.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.thread_summaries',
+    p_column => '',
+    p_action => 'handle',
+    p_reason => 'A summary that covers a message of the person may repeat it. It can be made anew.',
+    p_handler => 'strongroom_private.erase_covering_summaries'
+);
 
 create function strongroom.append_thread_summary(
     p_tenant_id text,

@@ -196,6 +196,26 @@ create policy trusted_inserts on strongroom.usage_events
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_inserts on strongroom.usage_events is 'Hosts.';
+create policy erasure_updates on strongroom.usage_events
+    for update
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    )
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_updates on strongroom.usage_events is 'Nobody but erasure.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.usage_events',
+    p_column => 'principal_id',
+    p_action => 'clear',
+    p_reason => 'What was used and what it cost stays, without whose it was.'
+);
 
 
 -- ---------------------------------------------------------------------------------------------

@@ -52,6 +52,8 @@ drop function strongroom_private.read_resolved_interaction;
 drop type strongroom.resolved_interaction;
 drop view strongroom.interaction_details;
 drop table strongroom.interactions;
+drop function strongroom_private.erase_addressed_interactions;
+drop function strongroom_private.erase_resolved_interactions;
 
 drop function strongroom.prune_checkpoints;
 drop function strongroom.list_checkpoints;
@@ -63,7 +65,6 @@ drop function strongroom.list_run_events;
 drop function strongroom_private.require_readable_run;
 drop function strongroom.append_run_events;
 drop table strongroom.run_events;
-drop function strongroom_private.keep_run_history;
 
 drop function strongroom.heartbeat_run;
 drop function strongroom_private.lock_claimed_run;

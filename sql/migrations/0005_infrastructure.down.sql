@@ -23,7 +23,6 @@ drop function strongroom.find_topic;
 drop function strongroom.publish_events;
 drop function strongroom_private.notify_topic;
 drop table strongroom.topic_events;
-drop function strongroom_private.keep_topic_history;
 drop table strongroom.topics;
 
 drop function strongroom.prune_locks;

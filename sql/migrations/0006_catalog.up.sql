@@ -59,6 +59,13 @@ create policy host_inserts on strongroom.catalog_tombstones
     );
 comment on policy host_inserts on strongroom.catalog_tombstones is 'Hosts, through the purges.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.catalog_tombstones',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'An id that was used, and nothing more.'
+);
+
 create function strongroom_private.check_description(p_field text, p_value text)
 returns void
 language plpgsql
@@ -228,6 +235,13 @@ create policy host_deletes on strongroom.agents
     );
 comment on policy host_deletes on strongroom.agents is 'Hosts, through purge_agent.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.agents',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'Agents are the tenant''s and belong to nobody.'
+);
+
 create view strongroom.agent_details
 with (security_invoker = true)
 as
@@ -299,49 +313,18 @@ comment on column strongroom.agent_versions.content_digest is
 comment on column strongroom.agent_versions.size_bytes is 'Bytes of the definition as text.';
 comment on column strongroom.agent_versions.published_at is 'When it was published.';
 
-create function strongroom_private.keep_agent_versions()
-returns trigger
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- A cascading delete comes when the agent is already gone; nothing else may delete.
-    if tg_op = 'DELETE' and tg_level = 'ROW' then
-        if not exists (
-            select
-            from strongroom.agents as a
-            where a.tenant_id = old.tenant_id
-                and a.id = old.agent_id
-        ) then
-            return old;
-        end if;
-    end if;
-    perform strongroom_private.fail(
-        'permission_denied',
-        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
-        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
-        'Publish a new version. Versions leave only with what they belong to: purge_agent.'
-    );
-    return null;
-end
-$$;
-comment on function strongroom_private.keep_agent_versions() is
-    'For triggers of agent_versions: a published version is never changed, and leaves only with its'
-    ' agent.';
-
 create trigger agent_versions_are_insert_only
     before update or delete on strongroom.agent_versions
     for each row
-    execute function strongroom_private.keep_agent_versions();
+    execute function strongroom_private.keep_history('strongroom.agents', 'id', 'agent_id');
 comment on trigger agent_versions_are_insert_only on strongroom.agent_versions is
-    'See keep_agent_versions.';
+    'See keep_history.';
 create trigger agent_versions_are_never_truncated
     before truncate on strongroom.agent_versions
     for each statement
-    execute function strongroom_private.keep_agent_versions();
+    execute function strongroom_private.keep_history();
 comment on trigger agent_versions_are_never_truncated on strongroom.agent_versions is
-    'See keep_agent_versions.';
+    'See keep_history.';
 
 create function strongroom_private.may_read_agent(p_tenant_id text, p_agent_id text)
 returns boolean
@@ -382,6 +365,13 @@ create policy host_inserts on strongroom.agent_versions
     );
 comment on policy host_inserts on strongroom.agent_versions is
     'Hosts, through publish_agent_version.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.agent_versions',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'They are the tenant''s, and name nobody.'
+);
 
 create function strongroom.find_agent(
     p_tenant_id text,
@@ -1116,6 +1106,13 @@ create policy host_deletes on strongroom.skills
     );
 comment on policy host_deletes on strongroom.skills is 'Hosts, through purge_skill.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.skills',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'Skills are the tenant''s and belong to nobody.'
+);
+
 create view strongroom.skill_details
 with (security_invoker = true)
 as
@@ -1187,49 +1184,18 @@ comment on column strongroom.skill_versions.content_digest is
 comment on column strongroom.skill_versions.size_bytes is 'Bytes of the definition as text.';
 comment on column strongroom.skill_versions.published_at is 'When it was published.';
 
-create function strongroom_private.keep_skill_versions()
-returns trigger
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- A cascading delete comes when the skill is already gone; nothing else may delete.
-    if tg_op = 'DELETE' and tg_level = 'ROW' then
-        if not exists (
-            select
-            from strongroom.skills as a
-            where a.tenant_id = old.tenant_id
-                and a.id = old.skill_id
-        ) then
-            return old;
-        end if;
-    end if;
-    perform strongroom_private.fail(
-        'permission_denied',
-        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
-        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
-        'Publish a new version. Versions leave only with what they belong to: purge_skill.'
-    );
-    return null;
-end
-$$;
-comment on function strongroom_private.keep_skill_versions() is
-    'For triggers of skill_versions: a published version is never changed, and leaves only with its'
-    ' skill.';
-
 create trigger skill_versions_are_insert_only
     before update or delete on strongroom.skill_versions
     for each row
-    execute function strongroom_private.keep_skill_versions();
+    execute function strongroom_private.keep_history('strongroom.skills', 'id', 'skill_id');
 comment on trigger skill_versions_are_insert_only on strongroom.skill_versions is
-    'See keep_skill_versions.';
+    'See keep_history.';
 create trigger skill_versions_are_never_truncated
     before truncate on strongroom.skill_versions
     for each statement
-    execute function strongroom_private.keep_skill_versions();
+    execute function strongroom_private.keep_history();
 comment on trigger skill_versions_are_never_truncated on strongroom.skill_versions is
-    'See keep_skill_versions.';
+    'See keep_history.';
 
 create function strongroom_private.may_read_skill(p_tenant_id text, p_skill_id text)
 returns boolean
@@ -1270,6 +1236,13 @@ create policy host_inserts on strongroom.skill_versions
     );
 comment on policy host_inserts on strongroom.skill_versions is
     'Hosts, through publish_skill_version.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.skill_versions',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'They are the tenant''s, and name nobody.'
+);
 
 create function strongroom.find_skill(
     p_tenant_id text,

@@ -341,6 +341,13 @@ create policy trusted_updates on strongroom.runs
     );
 comment on policy trusted_updates on strongroom.runs is 'Hosts, and the dispatcher.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.runs',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'It goes with its conversation, which alone says whose it is.'
+);
+
 create view strongroom.run_details
 with (security_invoker = true)
 as
@@ -1071,37 +1078,6 @@ comment on function strongroom.heartbeat_run(text, text, bigint, double precisio
 -- Run events
 -- ---------------------------------------------------------------------------------------------
 
-create function strongroom_private.keep_run_history()
-returns trigger
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- A cascading delete comes when the run is already gone; nothing else may delete.
-    if tg_op = 'DELETE' and tg_level = 'ROW' then
-        if not exists (
-            select
-            from strongroom.runs as r
-            where r.tenant_id = old.tenant_id
-                and r.id = old.run_id
-        ) then
-            return old;
-        end if;
-    end if;
-    perform strongroom_private.fail(
-        'permission_denied',
-        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
-        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
-        'Append a new record. Rows leave with their run.'
-    );
-    return null;
-end
-$$;
-comment on function strongroom_private.keep_run_history() is
-    'For triggers of insert-only tables of runs: rows are never updated, and leave only with their'
-    ' run.';
-
 create table strongroom.run_events (
     tenant_id text collate "C" not null,
     run_id text collate "C" not null,
@@ -1148,14 +1124,14 @@ comment on column strongroom.run_events.created_at is 'When it was written. It o
 create trigger run_events_are_insert_only
     before update or delete on strongroom.run_events
     for each row
-    execute function strongroom_private.keep_run_history();
-comment on trigger run_events_are_insert_only on strongroom.run_events is 'See keep_run_history.';
+    execute function strongroom_private.keep_history('strongroom.runs', 'id', 'run_id');
+comment on trigger run_events_are_insert_only on strongroom.run_events is 'See keep_history.';
 create trigger run_events_are_never_truncated
     before truncate on strongroom.run_events
     for each statement
-    execute function strongroom_private.keep_run_history();
+    execute function strongroom_private.keep_history();
 comment on trigger run_events_are_never_truncated on strongroom.run_events is
-    'See keep_run_history.';
+    'See keep_history.';
 
 alter table strongroom.run_events enable row level security;
 alter table strongroom.run_events force row level security;
@@ -1176,6 +1152,13 @@ create policy trusted_inserts on strongroom.run_events
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_inserts on strongroom.run_events is 'Hosts.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.run_events',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'They are the agent''s, and go with the run.'
+);
 
 create function strongroom.append_run_events(
     p_tenant_id text,
@@ -1489,6 +1472,13 @@ create policy trusted_deletes on strongroom.checkpoints
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_deletes on strongroom.checkpoints is 'Hosts, through prune_checkpoints.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.checkpoints',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'They are the agent''s, and go with the run.'
+);
 
 create function strongroom.save_checkpoint(
     p_tenant_id text,
@@ -1929,6 +1919,95 @@ create policy trusted_updates on strongroom.interactions
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_updates on strongroom.interactions is 'Hosts.';
+
+create function strongroom_private.erase_resolved_interactions(
+    p_tenant_id text,
+    p_principal_id text
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count bigint;
+begin
+    -- The decision stays: what ran because of it has run.
+    update strongroom.interactions as i
+    set resolved_by = null,
+        answer = case when i.answer is not null then '{"erased": true}'::jsonb end
+    where i.tenant_id = p_tenant_id
+        and i.resolved_by = p_principal_id;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function strongroom_private.erase_resolved_interactions(text, text) is
+    'Erasure: of an answer or decision of the person only the outcome is left. Returns how many'
+    ' interactions.';
+
+create function strongroom_private.erase_addressed_interactions(
+    p_tenant_id text,
+    p_principal_id text
+)
+returns bigint
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_interaction_id text;
+    v_count bigint;
+begin
+    -- Nobody else may answer for them: what they were asked and have not answered counts as not
+    -- given, and the run goes on with that. Conversations are locked first, as everywhere.
+    perform
+    from strongroom.conversations as c
+    where c.tenant_id = p_tenant_id
+        and c.id in (
+            select i.conversation_id
+            from strongroom.interactions as i
+            where i.tenant_id = p_tenant_id
+                and i.addressee_id = p_principal_id
+        )
+    order by c.id
+    for no key update;
+    for v_interaction_id in
+        select i.id
+        from strongroom.interactions as i
+        where i.tenant_id = p_tenant_id
+            and i.addressee_id = p_principal_id
+            and i.status = 'pending'
+        order by i.id
+    loop
+        perform strongroom_private.expire_interaction(p_tenant_id, v_interaction_id);
+    end loop;
+    update strongroom.interactions as i
+    set addressee_id = null
+    where i.tenant_id = p_tenant_id
+        and i.addressee_id = p_principal_id;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+comment on function strongroom_private.erase_addressed_interactions(text, text) is
+    'Erasure: what a person was asked and has not answered expires, and their name goes. Returns'
+    ' how many interactions.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.interactions',
+    p_column => 'addressee_id',
+    p_action => 'handle',
+    p_reason => 'What they have not answered expires; who was asked is forgotten.',
+    p_handler => 'strongroom_private.erase_addressed_interactions'
+);
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.interactions',
+    p_column => 'resolved_by',
+    p_action => 'handle',
+    p_reason => 'The outcome stays, without who gave it and without their words.',
+    p_handler => 'strongroom_private.erase_resolved_interactions'
+);
 
 create view strongroom.interaction_details
 with (security_invoker = true)
@@ -2400,6 +2479,28 @@ create policy trusted_updates on strongroom.approval_grants
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_updates on strongroom.approval_grants is 'Hosts, to revoke.';
+create policy erasure_deletes on strongroom.approval_grants
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_deletes on strongroom.approval_grants is
+    'Nobody but erasure and retention.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.approval_grants',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'It lets this person''s runs act.'
+);
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.approval_grants',
+    p_column => 'granted_by',
+    p_action => 'delete',
+    p_reason => 'What nobody any more answers for is not allowed: runs ask again.'
+);
 
 create function strongroom.decide_approval(
     p_tenant_id text,

@@ -295,6 +295,14 @@ create policy hosts_delete on strongroom.jobs
     );
 comment on policy hosts_delete on strongroom.jobs is 'Hosts prune ended jobs.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.jobs',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'It is work to be done, not a person''s. Its payload should carry ids; it leaves'
+        ' when it has ended, by prune_jobs or retention.'
+);
+
 create view strongroom.job_details
 with (security_invoker = true)
 as
@@ -1671,6 +1679,14 @@ create policy hosts_do_all on strongroom.locks
     );
 comment on policy hosts_do_all on strongroom.locks is 'Hosts.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.locks',
+    p_column => 'owner_id',
+    p_action => 'keep',
+    p_reason => 'A lock is held by a program, and taking it away would let two work at once. It is'
+        ' forgotten by prune_locks.'
+);
+
 create function strongroom.acquire_lock(
     p_tenant_id text,
     p_name text,
@@ -2059,51 +2075,20 @@ comment on column strongroom.topic_events.payload is
     'Ids of what changed, at most 4 KiB; the content is read from where it belongs.';
 comment on column strongroom.topic_events.created_at is 'When it was written. It orders nothing.';
 
-create function strongroom_private.keep_topic_history()
-returns trigger
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- A cascading delete comes when the topic is already gone, and trim_topic first says in the
-    -- topic's row how far it goes; nothing else may delete.
-    if tg_op = 'DELETE' and tg_level = 'ROW' then
-        if not exists (
-            select
-            from strongroom.topics as t
-            where t.tenant_id = old.tenant_id
-                and t.id = old.topic
-                and t.trimmed_to_sequence < old.sequence
-        ) then
-            return old;
-        end if;
-    end if;
-    perform strongroom_private.fail(
-        'permission_denied',
-        format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
-        jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
-        'Publish a new event. Old events leave by trim_topic.'
-    );
-    return null;
-end
-$$;
-comment on function strongroom_private.keep_topic_history() is
-    'For triggers of topic_events: rows are never updated, and leave only by trim_topic or with'
-    ' their topic.';
-
 create trigger topic_events_are_insert_only
     before update or delete on strongroom.topic_events
     for each row
-    execute function strongroom_private.keep_topic_history();
-comment on trigger topic_events_are_insert_only on strongroom.topic_events is
-    'See keep_topic_history.';
+    -- trim_topic first says in the topic's row how far it goes.
+    execute function strongroom_private.keep_history(
+        'strongroom.topics', 'id', 'topic', '{}', 'trimmed_to_sequence', 'sequence'
+    );
+comment on trigger topic_events_are_insert_only on strongroom.topic_events is 'See keep_history.';
 create trigger topic_events_are_never_truncated
     before truncate on strongroom.topic_events
     for each statement
-    execute function strongroom_private.keep_topic_history();
+    execute function strongroom_private.keep_history();
 comment on trigger topic_events_are_never_truncated on strongroom.topic_events is
-    'See keep_topic_history.';
+    'See keep_history.';
 
 alter table strongroom.topics enable row level security;
 alter table strongroom.topics force row level security;
@@ -2119,6 +2104,14 @@ create policy hosts_do_all on strongroom.topics
     );
 comment on policy hosts_do_all on strongroom.topics is 'Hosts.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.topics',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'A topic is named after a record. Its events carry ids, and leave by trim_topic or'
+        ' retention.'
+);
+
 alter table strongroom.topic_events enable row level security;
 alter table strongroom.topic_events force row level security;
 create policy hosts_do_all on strongroom.topic_events
@@ -2132,6 +2125,13 @@ create policy hosts_do_all on strongroom.topic_events
         and (select strongroom_private.is_trusted())
     );
 comment on policy hosts_do_all on strongroom.topic_events is 'Hosts; a trigger refuses changes.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.topic_events',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'They carry ids of records, and leave by trim_topic or retention.'
+);
 
 create function strongroom_private.notify_topic(
     p_tenant_id text,
@@ -2493,7 +2493,6 @@ select strongroom_private.publish_grant(
         strongroom_private.check_job_claims,
         strongroom_private.complete_claimed_jobs,
         strongroom_private.fail_lost_lock,
-        strongroom_private.keep_topic_history,
         strongroom_private.notify_topic,
         strongroom.enqueue_job,
         strongroom.find_job,

@@ -328,6 +328,19 @@ create policy host_deletes on strongroom.memory_settings
     );
 comment on policy host_deletes on strongroom.memory_settings is 'Hosts erase.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.memory_settings',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'Without a person there is no memory to switch.'
+);
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.memory_settings',
+    p_column => 'disabled_by',
+    p_action => 'clear',
+    p_reason => 'That it is disabled stays, without who did it.'
+);
+
 
 -- ---------------------------------------------------------------------------------------------
 -- Facts
@@ -517,6 +530,13 @@ create policy host_deletes on strongroom.memories
     );
 comment on policy host_deletes on strongroom.memories is 'Hosts forget.';
 
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.memories',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'A person''s memory is theirs.'
+);
+
 create view strongroom.memory_details
 with (security_invoker = true)
 as
@@ -634,6 +654,13 @@ create policy hosts_do_all on strongroom.memory_tombstones
         and (select strongroom_private.is_trusted())
     );
 comment on policy hosts_do_all on strongroom.memory_tombstones is 'Hosts.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.memory_tombstones',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'They serve that person only, and come from what they said.'
+);
 
 create function strongroom_private.tombstone_digests(
     p_salt text,

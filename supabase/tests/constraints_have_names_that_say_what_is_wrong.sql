@@ -16,6 +16,10 @@ select
             'insert into strongroom_private.grants'
             ' (object_kind, object_name, column_name, privilege, role_name) values '
             || v.statement
+        when v.table_name = 'strongroom_private.erasure_rules' then
+            'insert into strongroom_private.erasure_rules'
+            ' (table_name, column_name, action, reason, handler) values '
+            || v.statement
         when v.table_name = 'strongroom.schema_history' then
             'insert into strongroom.schema_history (version, name, status, reason) values '
             || v.statement
@@ -56,6 +60,26 @@ select
     end
 from (
     values
+        (
+            'strongroom_private.erasure_rules', 'erasure_rules_pkey',
+            '(''strongroom.memberships'', ''principal_id'', ''delete'', ''x'', null)'
+        ),
+        (
+            'strongroom_private.erasure_rules', 'action_is_known',
+            '(''x'', ''x'', ''forget'', ''x'', null)'
+        ),
+        (
+            'strongroom_private.erasure_rules', 'what_is_deleted_or_cleared_has_a_column',
+            '(''x'', '''', ''clear'', ''x'', null)'
+        ),
+        (
+            'strongroom_private.erasure_rules', 'only_a_handled_rule_has_a_handler',
+            '(''x'', ''x'', ''handle'', ''x'', null)'
+        ),
+        (
+            'strongroom_private.erasure_rules', 'a_rule_says_why',
+            '(''x'', ''x'', ''keep'', '''', null)'
+        ),
         (
             'strongroom_private.grants', 'grants_pkey',
             '(''schema'', ''strongroom'', '''', ''usage'', ''service_role'')'

@@ -34,19 +34,19 @@ $$;
 select stories.become_owner('acme');
 select matches(
     stories.refusal(format('update %s set %s where tenant_id = ''acme''', h.history, h.changed)),
-    '^SR020 .* is insert-only: UPDATE is refused .*purge_conversation',
+    '^SR020 .* is insert-only: UPDATE is refused .*leave with what they belong to',
     format('%s cannot be updated by the owner', h.history)
 )
 from stories.histories as h;
 select matches(
     stories.refusal(format('delete from %s where tenant_id = ''acme''', h.history)),
-    '^SR020 .* is insert-only: DELETE is refused .*purge_conversation',
+    '^SR020 .* is insert-only: DELETE is refused .*leave with what they belong to',
     format('%s cannot be deleted from by the owner', h.history)
 )
 from stories.histories as h;
 select matches(
     stories.refusal(format('truncate %s', h.history)),
-    '^SR020 .* is insert-only: TRUNCATE is refused .*purge_conversation',
+    '^SR020 .* is insert-only: TRUNCATE is refused .*leave with what they belong to',
     format('%s cannot be truncated by the owner', h.history)
 )
 from stories.histories as h;

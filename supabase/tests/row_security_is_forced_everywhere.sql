@@ -76,7 +76,11 @@ select is(
 )
 from stories.policies as p;
 select ok(
-    p.relation::text in ('strongroom.schema_history', 'strongroom_private.grants')
+    p.relation::text in (
+        'strongroom.schema_history',
+        'strongroom_private.grants',
+        'strongroom_private.erasure_rules'
+    )
     or (
         coalesce(p.condition, p.condition_of_new_rows) ~ '^\(*tenant_id = \( SELECT '
         and coalesce(p.condition_of_new_rows, p.condition) ~ '^\(*tenant_id = \( SELECT '

@@ -3,7 +3,7 @@
 -- order, in one transaction.
 begin;
 \ir support/stories.psql
-select plan(24);
+select plan(25);
 
 select set_config('stories.last', max(h.version)::text, true)
 from strongroom.schema_history as h;
@@ -78,6 +78,18 @@ select lives_ok(
     $$,
     'it publishes one grant'
 );
+select is(
+    stories.message_of(
+        format('select strongroom_private.finish_migration(%s, ''later'')', stories.next())
+    ),
+    format(
+        'strongroom %s leaves open what erasing a person does: strongroom.later_things has no'
+        ' erasure rule',
+        to_char(stories.next(), 'FM0000')
+    ),
+    'it is not finished before its tables say what erasing a person does to them'
+);
+select strongroom_private.publish_erasure_rule('strongroom.later_things', '', 'keep', 'Numbers.');
 select lives_ok(
     format('select strongroom_private.finish_migration(%s, ''later'')', stories.next()),
     'and is finished'

@@ -310,6 +310,7 @@ create function strongroom.count_novelties() returns bigint language sql as
     'select count(*) from strongroom.novelties';
 select 1 / {divisor};
 create table strongroom.more (id integer);
+select strongroom_private.publish_erasure_rule('strongroom.novelties', '', 'keep', 'nobody''s');
 select strongroom_private.finish_migration({version}, 'novelty');
 """
 

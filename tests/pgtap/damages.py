@@ -39,6 +39,21 @@ def _body(signature: str, rest: str) -> str:
 
 
 DAMAGES = [
+    (
+        "every_table_says_what_erasing_a_person_does",
+        "alter table strongroom.locks add column created_by text",
+    ),
+    (
+        "every_table_says_what_erasing_a_person_does",
+        "drop policy host_deletes on strongroom.memberships",
+    ),
+    (
+        "every_table_says_what_erasing_a_person_does",
+        _body(
+            "is_erasing() returns boolean language sql stable",
+            "as $$ select current_setting('strongroom.erasing', true) = 'on' $$",
+        ),
+    ),
     *((story, NO_SECOND_WALL) for story in ISOLATION),
     (
         "row_security_is_forced_everywhere",

@@ -53,6 +53,13 @@ AS $function$
     from strongroom_private.list_grant_differences() as d
     union all
     select
+        'erasure',
+        concat_ws('.', g.table_name, nullif(g.column_name, '')),
+        g.problem,
+        'Say what erasing a person does to it: strongroom_private.publish_erasure_rule.'
+    from strongroom_private.list_erasure_gaps() as g
+    union all
+    select
         'role',
         current_user::text,
         'this role is superuser or has BYPASSRLS, so row security does not bind it',

@@ -5,8 +5,25 @@ CREATE OR REPLACE FUNCTION strongroom_private.finish_migration(p_version integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_gaps text[];
 begin
     perform strongroom_private.require_transaction(p_version);
+    v_gaps := array(
+        select format('%s %s', concat_ws('.', g.table_name, nullif(g.column_name, '')), g.problem)
+        from strongroom_private.list_erasure_gaps() as g
+        order by 1
+    );
+    if cardinality(v_gaps) > 0 then
+        perform strongroom_private.fail(
+            'schema_version',
+            format('strongroom %s leaves open what erasing a person does: %s',
+                to_char(p_version, 'FM0000'), array_to_string(v_gaps, '; ')),
+            jsonb_build_object('version', p_version, 'problems', to_jsonb(v_gaps)),
+            'Say it in the migration that makes the table:'
+            ' select strongroom_private.publish_erasure_rule(...).'
+        );
+    end if;
     insert into strongroom.schema_history (version, name, status, reason)
     values (
         p_version,
@@ -21,4 +38,4 @@ end
 $function$;
 
 comment on function strongroom_private.finish_migration(integer, text, text) is
-    'The last statement of a migration: record it, make the grants true, tell PostgREST.';
+    'The last statement of a migration: record it, make the grants true, tell PostgREST. Refuses a table that does not say what erasing a person does to it. Errors: SR041.';

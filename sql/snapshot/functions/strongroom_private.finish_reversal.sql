@@ -12,6 +12,18 @@ begin
     delete from strongroom_private.grants as g
     where g.object_kind = 'function'
         and to_regproc(g.object_name) is null;
+    delete from strongroom_private.erasure_rules as r
+    where to_regclass(r.table_name) is null
+        or (
+            r.column_name <> ''
+            and not exists (
+                select
+                from pg_attribute as a
+                where a.attrelid = to_regclass(r.table_name)
+                    and a.attname = r.column_name
+                    and not a.attisdropped
+            )
+        );
     delete from strongroom.schema_history as h
     where h.version = p_version;
     perform pg_notify('pgrst', 'reload schema');
@@ -19,4 +31,4 @@ end
 $function$;
 
 comment on function strongroom_private.finish_reversal(integer) is
-    'The last statement of a migration''s way back: forget it and the grants of what is gone.';
+    'The last statement of a migration''s way back: forget it, and the grants and erasure rules of what is gone.';

@@ -5,27 +5,45 @@ CREATE OR REPLACE FUNCTION strongroom_private.keep_history()
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_stays boolean;
 begin
-    -- A cascading delete comes when the conversation is already gone; nothing else may delete.
     if tg_op = 'DELETE' and tg_level = 'ROW' then
-        if not exists (
-            select
-            from strongroom.conversations as c
-            where c.tenant_id = old.tenant_id
-                and c.id = old.conversation_id
-        ) then
+        -- A cascading delete comes when what the row belongs to is already gone. Where the trigger
+        -- names a mark of the parent, rows up to it may go as well.
+        execute format(
+            'select exists (select from %s as p where p.tenant_id = ($1).tenant_id'
+            ' and p.%I = ($1).%I%s)',
+            tg_argv[0],
+            tg_argv[1],
+            tg_argv[2],
+            case when tg_nargs > 4 then format(' and p.%I < ($1).%I', tg_argv[4], tg_argv[5]) end
+        )
+        into v_stays
+        using old;
+        if not v_stays or strongroom_private.is_erasing() then
             return old;
         end if;
+    elsif tg_op = 'UPDATE'
+        and tg_nargs > 3
+        and strongroom_private.is_erasing()
+        and to_jsonb(new) - tg_argv[3]::text[] = to_jsonb(old) - tg_argv[3]::text[]
+    then
+        return new;
     end if;
     perform strongroom_private.fail(
         'permission_denied',
         format('%s.%s is insert-only: %s is refused', tg_table_schema, tg_table_name, tg_op),
         jsonb_build_object('table', format('%s.%s', tg_table_schema, tg_table_name)),
-        'Append a new record. Rows leave with their conversation: purge_conversation.'
+        format(
+            'Append a new record. Rows leave with what they belong to%s, and by erasure or'
+            ' retention.',
+            ' in ' || tg_argv[0]
+        )
     );
     return null;
 end
 $function$;
 
 comment on function strongroom_private.keep_history() is
-    'For triggers of insert-only tables: rows are never updated, and leave only with their conversation.';
+    'For triggers of insert-only tables: rows are never updated, and leave only with what they belong to, or by erasure and retention. Arguments for the row trigger: the parent''s table, its key, the column here; then the columns that erasure may change (an array); then a mark of the parent and the column here that is compared with it: rows up to the mark may go.';

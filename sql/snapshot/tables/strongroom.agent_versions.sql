@@ -59,13 +59,13 @@ create policy tenant_reads on strongroom.agent_versions
 comment on policy tenant_reads on strongroom.agent_versions is
     'As the agent.';
 
-CREATE TRIGGER agent_versions_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.agent_versions FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_agent_versions();
+CREATE TRIGGER agent_versions_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.agent_versions FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.agents', 'id', 'agent_id');
 comment on trigger agent_versions_are_insert_only on strongroom.agent_versions is
-    'See keep_agent_versions.';
+    'See keep_history.';
 
-CREATE TRIGGER agent_versions_are_never_truncated BEFORE TRUNCATE ON strongroom.agent_versions FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_agent_versions();
+CREATE TRIGGER agent_versions_are_never_truncated BEFORE TRUNCATE ON strongroom.agent_versions FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_history();
 comment on trigger agent_versions_are_never_truncated on strongroom.agent_versions is
-    'See keep_agent_versions.';
+    'See keep_history.';
 
 grant select on table strongroom.agent_versions to authenticated;
 grant select, insert on table strongroom.agent_versions to service_role;

@@ -68,6 +68,12 @@ comment on index strongroom.grants_by_conversation is
 alter table strongroom.approval_grants enable row level security;
 alter table strongroom.approval_grants force row level security;
 
+create policy erasure_deletes on strongroom.approval_grants
+    for delete
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_deletes on strongroom.approval_grants is
+    'Nobody but erasure and retention.';
+
 create policy principals_read_their_own on strongroom.approval_grants
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR principal_id = (( SELECT strongroom_private.current_principal() AS current_principal))));

@@ -116,6 +116,13 @@ comment on index strongroom.unsealed_audit_events is
 alter table strongroom.audit_events enable row level security;
 alter table strongroom.audit_events force row level security;
 
+create policy erasure_updates on strongroom.audit_events
+    for update
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing))
+    with check (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_updates on strongroom.audit_events is
+    'Nobody but erasure.';
+
 create policy hosts_read on strongroom.audit_events
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted));

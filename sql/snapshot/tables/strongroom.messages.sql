@@ -67,6 +67,13 @@ comment on column strongroom.messages.created_at is
 alter table strongroom.messages enable row level security;
 alter table strongroom.messages force row level security;
 
+create policy erasure_updates on strongroom.messages
+    for update
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing))
+    with check (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_updates on strongroom.messages is
+    'Nobody but the erasure of their author: see erase_authored_messages.';
+
 create policy readers_read on strongroom.messages
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR strongroom_private.may_read_conversation(tenant_id, conversation_id)));
@@ -79,7 +86,7 @@ create policy trusted_inserts on strongroom.messages
 comment on policy trusted_inserts on strongroom.messages is
     'Hosts, and users through append_messages.';
 
-CREATE TRIGGER messages_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.messages FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history();
+CREATE TRIGGER messages_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.messages FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.conversations', 'id', 'conversation_id', '{author_id,parts,metadata}');
 comment on trigger messages_are_insert_only on strongroom.messages is
     'See keep_history.';
 

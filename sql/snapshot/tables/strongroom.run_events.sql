@@ -69,13 +69,13 @@ create policy trusted_inserts on strongroom.run_events
 comment on policy trusted_inserts on strongroom.run_events is
     'Hosts.';
 
-CREATE TRIGGER run_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.run_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_run_history();
+CREATE TRIGGER run_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.run_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.runs', 'id', 'run_id');
 comment on trigger run_events_are_insert_only on strongroom.run_events is
-    'See keep_run_history.';
+    'See keep_history.';
 
-CREATE TRIGGER run_events_are_never_truncated BEFORE TRUNCATE ON strongroom.run_events FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_run_history();
+CREATE TRIGGER run_events_are_never_truncated BEFORE TRUNCATE ON strongroom.run_events FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_history();
 comment on trigger run_events_are_never_truncated on strongroom.run_events is
-    'See keep_run_history.';
+    'See keep_history.';
 
 grant select on table strongroom.run_events to authenticated;
 grant select, insert on table strongroom.run_events to service_role;

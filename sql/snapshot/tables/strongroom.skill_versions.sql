@@ -59,13 +59,13 @@ create policy tenant_reads on strongroom.skill_versions
 comment on policy tenant_reads on strongroom.skill_versions is
     'As the skill.';
 
-CREATE TRIGGER skill_versions_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.skill_versions FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_skill_versions();
+CREATE TRIGGER skill_versions_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.skill_versions FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.skills', 'id', 'skill_id');
 comment on trigger skill_versions_are_insert_only on strongroom.skill_versions is
-    'See keep_skill_versions.';
+    'See keep_history.';
 
-CREATE TRIGGER skill_versions_are_never_truncated BEFORE TRUNCATE ON strongroom.skill_versions FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_skill_versions();
+CREATE TRIGGER skill_versions_are_never_truncated BEFORE TRUNCATE ON strongroom.skill_versions FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_history();
 comment on trigger skill_versions_are_never_truncated on strongroom.skill_versions is
-    'See keep_skill_versions.';
+    'See keep_history.';
 
 grant select on table strongroom.skill_versions to authenticated;
 grant select, insert on table strongroom.skill_versions to service_role;

@@ -49,6 +49,12 @@ comment on column strongroom.thread_summaries.created_at is
 alter table strongroom.thread_summaries enable row level security;
 alter table strongroom.thread_summaries force row level security;
 
+create policy erasure_deletes on strongroom.thread_summaries
+    for delete
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_deletes on strongroom.thread_summaries is
+    'Nobody but erasure: see erase_covering_summaries.';
+
 create policy readers_read on strongroom.thread_summaries
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR strongroom_private.may_read_conversation(tenant_id, conversation_id)));
@@ -61,7 +67,7 @@ create policy trusted_inserts on strongroom.thread_summaries
 comment on policy trusted_inserts on strongroom.thread_summaries is
     'Hosts.';
 
-CREATE TRIGGER summaries_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.thread_summaries FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history();
+CREATE TRIGGER summaries_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.thread_summaries FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.conversations', 'id', 'conversation_id');
 comment on trigger summaries_are_insert_only on strongroom.thread_summaries is
     'See keep_history.';
 

@@ -53,13 +53,13 @@ create policy hosts_do_all on strongroom.topic_events
 comment on policy hosts_do_all on strongroom.topic_events is
     'Hosts; a trigger refuses changes.';
 
-CREATE TRIGGER topic_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.topic_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_topic_history();
+CREATE TRIGGER topic_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.topic_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.topics', 'id', 'topic', '{}', 'trimmed_to_sequence', 'sequence');
 comment on trigger topic_events_are_insert_only on strongroom.topic_events is
-    'See keep_topic_history.';
+    'See keep_history.';
 
-CREATE TRIGGER topic_events_are_never_truncated BEFORE TRUNCATE ON strongroom.topic_events FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_topic_history();
+CREATE TRIGGER topic_events_are_never_truncated BEFORE TRUNCATE ON strongroom.topic_events FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.keep_history();
 comment on trigger topic_events_are_never_truncated on strongroom.topic_events is
-    'See keep_topic_history.';
+    'See keep_history.';
 
 grant select, insert, delete on table strongroom.topic_events to service_role;
 grant select, insert, delete on table strongroom.topic_events to strongroom_host;

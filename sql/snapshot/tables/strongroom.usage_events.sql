@@ -127,6 +127,13 @@ comment on index strongroom.usage_by_time is
 alter table strongroom.usage_events enable row level security;
 alter table strongroom.usage_events force row level security;
 
+create policy erasure_updates on strongroom.usage_events
+    for update
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing))
+    with check (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_updates on strongroom.usage_events is
+    'Nobody but erasure.';
+
 create policy readers_read on strongroom.usage_events
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR (EXISTS ( SELECT
