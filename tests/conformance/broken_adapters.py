@@ -18,6 +18,7 @@ from strongroom.conformance import Adapter
 from strongroom.errors import NotFound, VersionConflict
 from strongroom.in_memory import memory_store
 from strongroom.models import AppendResult, NewMessage, Page, PurgeReceipt
+from tests.conformance import broken_work
 
 Call = Callable[..., Awaitable[Any]]
 
@@ -154,6 +155,7 @@ async def shallow(real: Call, **arguments: Any) -> Any:
 
 
 FAULTS: dict[str, dict[str, dict[str, Call]]] = {
+    **broken_work.FAULTS,
     "viewer_is_ignored": {"messages": {"list": without_viewer}},
     "viewer_is_ignored_in_lists": {"conversations": {"list": without_viewer}},
     "limit_is_clamped": {"messages": {"list": clamped}},

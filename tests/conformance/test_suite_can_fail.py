@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance import broken_work
 from tests.conformance.broken_adapters import FAULTS
 from tests.conformance.test_ledger import ROOT, run_pytest
 
 # Where to look first, so that each run is short; any failure would do.
 SECTIONS = {
+    **broken_work.SECTIONS,
     "viewer_is_ignored": "permissions or pagination",
     "viewer_is_ignored_in_lists": "permissions",
     "limit_is_clamped": "pagination and limit",
