@@ -1608,7 +1608,24 @@ language sql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    select encode(sha256(convert_to(p_value::text, 'UTF8')), 'hex')
+    -- Numbers are equal by value, as for jsonb, but are written with the digits that they came with:
+    -- of 1.0 and 1.50 the last zero goes. Texts are stepped over.
+    select encode(
+        sha256(convert_to(
+            case
+                when v.text ~ '\.[0-9]*0(?![0-9])' then regexp_replace(
+                    regexp_replace(
+                        v.text, '("(?:[^"\\]|\\.)*")|\.0+(?=[^0-9]|$)', '\1', 'g'
+                    ),
+                    '("(?:[^"\\]|\\.)*")|(\.[0-9]*[1-9])0+(?=[^0-9]|$)', '\1\2', 'g'
+                )
+                else v.text
+            end,
+            'UTF8'
+        )),
+        'hex'
+    )
+    from (select p_value::text as text) as v
 $$;
 comment on function strongroom_private.digest(jsonb) is
     'A hash of a JSON value that does not depend on the order of keys or on white space.';

@@ -3725,8 +3725,7 @@ begin
             when r.status in ('queued', 'retry_pending') and r.available_at > clock_timestamp()
                 then r.available_at
             when r.status = 'retry_pending' then clock_timestamp()
-        end,
-        updated_at = now()
+        end
     where r.tenant_id = new.tenant_id
         and r.conversation_id = new.id
         and r.status not in ('completed', 'failed', 'cancelled');

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import pytest
 
 from strongroom.conformance.adapter import Adapter
@@ -68,6 +71,37 @@ async def test_a_repeated_create_says_so_and_what_became_of_the_run_b25(adapter:
     assert len((await port.list(tenant_id=talk.tenant_id)).items) == 1
     elsewhere = await new_talk(adapter.store)
     assert (await port.create(**at(elsewhere), run_id="once")).outcome == "inserted"
+
+
+async def test_numbers_that_are_equal_make_a_repeat_b25(adapter: Adapter) -> None:
+    store, talk = adapter.store, await new_talk(adapter.store)
+    tenant_id = talk.tenant_id
+    run = await claimed(store, await queued(store, talk))
+    calls: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
+        "run": lambda value: store.runs.create(**at(talk), run_id="r", input=value),
+        "job": lambda value: store.jobs.enqueue(
+            tenant_id=tenant_id, kind="k", queue="q", job_id="j", payload=value
+        ),
+        "approval": lambda value: store.interactions.request_approval(
+            **held(run), interaction_id="i", tool_name="t", input=value
+        ),
+        "conversation": lambda value: store.conversations.create(
+            tenant_id=tenant_id, owner_id="ada", conversation_id="c", metadata=value
+        ),
+    }
+    for name, call in calls.items():
+        first = await call({"n": 1.0, "m": [2.50, 100, 0], "1.0": 'x 1.0 "'})
+        assert first.outcome in ("inserted", "created"), name
+        again = await call({"n": 1, "m": [2.5, 100.0, 0.0], "1.0": 'x 1.0 "'})
+        assert again.outcome == "duplicate", name
+        for other in (
+            {"n": 10, "m": [2.5, 100, 0], "1.0": 'x 1.0 "'},
+            {"n": 1, "m": [2.5, 100, 0], "1.0": 'x 1 "'},
+            {"n": 1, "m": [2.5, 100, 0], "1": 'x 1.0 "'},
+            {"n": True, "m": [2.5, 100, 0], "1.0": 'x 1.0 "'},
+        ):
+            with pytest.raises(AlreadyExists):
+                await call(other)
 
 
 async def test_pages_and_filters(adapter: Adapter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,10 @@ from strongroom.models.base import JsonValue
 from strongroom.models.json_values import stored_size
 
 METADATA_BYTES = 16_384
+
+_STRING = r'("(?:[^"\\]|\\.)*")'
+_WHOLE = re.compile(_STRING + r"|\.0+(?![0-9])")
+_ZEROS = re.compile(_STRING + r"|(\.[0-9]*[1-9])0+(?![0-9])")
 
 
 def comparable(value: JsonValue) -> Any:
@@ -47,8 +52,10 @@ def _quoted(value: JsonValue) -> str:
 
 
 def digest(value: JsonValue) -> str:
-    """Return the SHA-256 of a JSON value, as the SQL function of the same name."""
-    return hashlib.sha256(jsonb_text(value).encode()).hexdigest()
+    """Return the SHA-256 of a JSON value, as the SQL function of the same name: 1 and 1.0 are equal."""
+    text = _WHOLE.sub(lambda found: found[1] or "", jsonb_text(value))
+    text = _ZEROS.sub(lambda found: found[1] or found[2], text)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def merge_json(target: JsonValue, patch: JsonValue) -> JsonValue:
