@@ -15,6 +15,7 @@ from strongroom.ports import (
     CheckpointStore,
     ConversationStore,
     DistributedLockStore,
+    EvaluationStore,
     InteractionStore,
     JobDispatcher,
     MessageStore,
@@ -44,6 +45,7 @@ class Ports:
     runs: RunStore
     checkpoints: CheckpointStore
     interactions: InteractionStore
+    evaluations: EvaluationStore
     jobs: JobDispatcher
     locks: DistributedLockStore
     realtime: RealtimePublisher

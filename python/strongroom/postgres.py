@@ -21,6 +21,7 @@ from strongroom.stores import (
     SqlCheckpointStore,
     SqlConversationStore,
     SqlDistributedLockStore,
+    SqlEvaluationStore,
     SqlInteractionStore,
     SqlJobDispatcher,
     SqlMessageStore,
@@ -79,6 +80,7 @@ def sql_ports(
         "runs": SqlRunStore(transport),
         "checkpoints": SqlCheckpointStore(transport),
         "interactions": SqlInteractionStore(transport),
+        "evaluations": SqlEvaluationStore(transport),
         "jobs": SqlJobDispatcher(transport),
         "locks": SqlDistributedLockStore(transport),
         "realtime": PostgresRealtimePublisher(

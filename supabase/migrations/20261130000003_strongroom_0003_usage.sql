@@ -122,7 +122,7 @@ comment on column strongroom.usage_events.agent_id is 'The agent.';
 comment on column strongroom.usage_events.agent_version is 'And its version.';
 comment on column strongroom.usage_events.model is 'The model, as the host calls it.';
 comment on column strongroom.usage_events.input_tokens is
-    'Tokens that the model read; like every amount at most 2^53 - 1, safe as a JavaScript number.';
+    'Tokens that the model read; as every amount at most 2^53 - 1, safe as a JavaScript number.';
 comment on column strongroom.usage_events.output_tokens is 'Tokens that the model wrote.';
 comment on column strongroom.usage_events.cached_input_tokens is
     'Tokens read from a cache. Kinds are never added to each other, so whether input_tokens'

@@ -531,6 +531,15 @@ begin
         if v_last_write_id is distinct from p_write_id or p_write_id is null then
             perform strongroom_private.fail_missed_write('agent', p_expected_version, v_version);
         end if;
+    elsif p_changes ? 'archived' then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case when (p_changes -> 'archived')::boolean
+                then 'agent.archive' else 'agent.unarchive' end,
+            'agent',
+            p_agent_id,
+            p_actor_id => p_actor_id
+        );
     end if;
     return query
     select f.*
@@ -716,6 +725,16 @@ begin
                 updated_at = now()
             where a.tenant_id = p_tenant_id
                 and a.id = p_agent_id;
+            perform strongroom_private.record_audit(
+                p_tenant_id,
+                'agent.publish',
+                'agent',
+                p_agent_id,
+                jsonb_build_object(
+                    'version', v_agent.latest_version + 1, 'content_digest', v_digest
+                ),
+                p_actor_id
+            );
         end if;
     end if;
     return query
@@ -919,6 +938,15 @@ begin
     where a.tenant_id = p_tenant_id
         and a.id = p_agent_id
         and (a.deleted_at is not null) <> p_is_deleted;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case when p_is_deleted then 'agent.delete' else 'agent.restore' end,
+            'agent',
+            p_agent_id,
+            p_actor_id => p_actor_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.agent_details as d
@@ -1009,6 +1037,9 @@ begin
     if found then
         insert into strongroom.catalog_tombstones (tenant_id, kind, id)
         values (p_tenant_id, 'agent', p_agent_id);
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'agent.purge', 'agent', p_agent_id, p_actor_id => p_actor_id
+        );
     end if;
 end
 $$;
@@ -1402,6 +1433,15 @@ begin
         if v_last_write_id is distinct from p_write_id or p_write_id is null then
             perform strongroom_private.fail_missed_write('skill', p_expected_version, v_version);
         end if;
+    elsif p_changes ? 'archived' then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case when (p_changes -> 'archived')::boolean
+                then 'skill.archive' else 'skill.unarchive' end,
+            'skill',
+            p_skill_id,
+            p_actor_id => p_actor_id
+        );
     end if;
     return query
     select f.*
@@ -1587,6 +1627,16 @@ begin
                 updated_at = now()
             where a.tenant_id = p_tenant_id
                 and a.id = p_skill_id;
+            perform strongroom_private.record_audit(
+                p_tenant_id,
+                'skill.publish',
+                'skill',
+                p_skill_id,
+                jsonb_build_object(
+                    'version', v_skill.latest_version + 1, 'content_digest', v_digest
+                ),
+                p_actor_id
+            );
         end if;
     end if;
     return query
@@ -1790,6 +1840,15 @@ begin
     where a.tenant_id = p_tenant_id
         and a.id = p_skill_id
         and (a.deleted_at is not null) <> p_is_deleted;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case when p_is_deleted then 'skill.delete' else 'skill.restore' end,
+            'skill',
+            p_skill_id,
+            p_actor_id => p_actor_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.skill_details as d
@@ -1880,6 +1939,9 @@ begin
     if found then
         insert into strongroom.catalog_tombstones (tenant_id, kind, id)
         values (p_tenant_id, 'skill', p_skill_id);
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'skill.purge', 'skill', p_skill_id, p_actor_id => p_actor_id
+        );
     end if;
 end
 $$;

@@ -11,7 +11,7 @@ select plan(
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
     + (select count(*)::integer from stories.tables())
-    + 9
+    + 10
 );
 select stories.found_a_world();
 
@@ -45,6 +45,17 @@ select is(
     'inserted',
     'and a skill'
 );
+select is(
+    (
+        select r.outcome
+        from strongroom.create_evaluation_case('globex', 'x', '1', 'only-globex')
+        cross join lateral strongroom.start_evaluation_run(
+            'globex', '[{"case_id": "only-globex"}]', 'only-globex'
+        ) as r
+    ),
+    'inserted',
+    'and an evaluation'
+);
 
 select stories.become_owner();
 select is(
@@ -62,6 +73,11 @@ select is(
         )
         then '{strongroom.tenants}'::regclass[]
         when t = 'strongroom.agent_versions' then '{strongroom.agents}'
+        when t = 'strongroom.evaluation_case_versions' then '{strongroom.evaluation_cases}'
+        when t = 'strongroom.evaluation_run_cases'
+        then '{strongroom.evaluation_cases,strongroom.evaluation_runs}'
+        when t = 'strongroom.evaluation_results'
+        then '{strongroom.conversations,strongroom.evaluation_cases,strongroom.evaluation_runs}'
         when t = 'strongroom.skill_versions' then '{strongroom.skills}'
         when t = 'strongroom.topic_events' then '{strongroom.topics}'
         when t in ('strongroom.run_events', 'strongroom.checkpoints', 'strongroom.interactions')

@@ -7,7 +7,7 @@ select plan(
         from stories.tables() as t
         where not stories.is_for_hosts_alone(t)
     )
-    + 17
+    + 18
 );
 select stories.found_a_world();
 
@@ -36,6 +36,7 @@ from (
         ('select strongroom.create_run(''acme'', ''open'')'),
         ('select strongroom.create_agent(''acme'', ''x'')'),
         ('select strongroom.publish_skill_version(''acme'', ''private'', ''{}'')'),
+        ('select strongroom.finish_evaluation_run(''acme'', ''private'', ''failed'')'),
         ('select strongroom.enqueue_job(''acme'', ''index'')'),
         ('select strongroom.acquire_lock(''acme'', ''other'', ''worker'')'),
         ('select strongroom.publish_events(''acme'', ''private'', ''[{"kind": "x"}]'')'),

@@ -1435,6 +1435,323 @@ values
         ' ''x'', jsonb_build_object(''x'', repeat(''x'', 16384)))'
     );
 
+insert into stories.violations (constraint_name, statement)
+values
+    (
+        'strongroom.evaluation_cases: evaluation_cases_pkey',
+        'insert into strongroom.evaluation_cases'
+        ' (tenant_id, id, suite, latest_version, creation_digest)'
+        ' values (''acme'', ''private'', null, 1, '''')'
+    ),
+    (
+        'strongroom.evaluation_cases: case_belongs_to_a_tenant',
+        'insert into strongroom.evaluation_cases'
+        ' (tenant_id, id, suite, latest_version, creation_digest)'
+        ' values (''none'', ''x'', null, 1, '''')'
+    ),
+    (
+        'strongroom.evaluation_cases: id_has_1_to_255_characters',
+        'insert into strongroom.evaluation_cases'
+        ' (tenant_id, id, suite, latest_version, creation_digest)'
+        ' values (''acme'', '''', null, 1, '''')'
+    ),
+    (
+        'strongroom.evaluation_cases: suite_has_1_to_255_characters',
+        'insert into strongroom.evaluation_cases'
+        ' (tenant_id, id, suite, latest_version, creation_digest)'
+        ' values (''acme'', ''x'', '''', 1, '''')'
+    ),
+    (
+        'strongroom.evaluation_cases: latest_version_is_positive',
+        'insert into strongroom.evaluation_cases'
+        ' (tenant_id, id, suite, latest_version, creation_digest)'
+        ' values (''acme'', ''x'', null, 0, '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: evaluation_case_versions_pkey',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''private'', 1, ''n'', ''1'', null, ''{}'', '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: version_belongs_to_a_case',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''none'', 9, ''n'', ''1'', null, ''{}'', '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: version_is_positive',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''private'', 0, ''n'', ''1'', null, ''{}'', '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: name_has_1_to_255_characters',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''private'', 9, '''', ''1'', null, ''{}'', '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: input_has_at_most_1_mib',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''private'', 9, ''n'','
+        ' to_jsonb(repeat(''x'', 1048577)), null, ''{}'', '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: expected_has_at_most_1_mib',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''private'', 9, ''n'', ''1'','
+        ' to_jsonb(repeat(''x'', 1048577)), ''{}'', '''')'
+    ),
+    (
+        'strongroom.evaluation_case_versions: metadata_is_an_object',
+        'insert into strongroom.evaluation_case_versions'
+        ' (tenant_id, case_id, version, name, input, expected, metadata, content_digest)'
+        ' values (''acme'', ''private'', 9, ''n'', ''1'', null, ''[]'', '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: evaluation_runs_pkey',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''private'', null, ''running'', null, null,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: evaluation_run_belongs_to_a_tenant',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''none'', ''x'', null, ''running'', null, null,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: id_has_1_to_255_characters',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', '''', null, ''running'', null, null,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: name_has_1_to_255_characters',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', '''', ''running'', null, null,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: status_is_known',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''paused'', null, null,'
+        ' ''{}'', 1, 1, 1, 1, now(), '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: agent_id_has_1_to_255_characters',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''running'', '''', null,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: only_an_agent_has_a_version',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''running'', null, 1,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: agent_version_is_positive',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''running'', ''a'', 0,'
+        ' ''{}'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: metadata_is_an_object',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''running'', null, null,'
+        ' ''[]'', 1, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: case_count_is_positive',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''running'', null, null,'
+        ' ''{}'', 0, null, null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: a_finished_run_knows_when',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''failed'', null, null,'
+        ' ''{}'', 1, 1, 1, 1, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_runs: a_finished_run_has_its_counts',
+        'insert into strongroom.evaluation_runs'
+        ' (tenant_id, id, name, status, agent_id, agent_version,'
+        ' metadata, case_count, result_count, passed_count, failed_count, finished_at,'
+        ' creation_digest) values (''acme'', ''x'', null, ''failed'', null, null,'
+        ' ''{}'', 1, null, null, null, now(), '''')'
+    ),
+    (
+        'strongroom.evaluation_run_cases: evaluation_run_cases_pkey',
+        'insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)'
+        ' values (''acme'', ''private'', ''private'', 1)'
+    ),
+    (
+        'strongroom.evaluation_run_cases: case_belongs_to_an_evaluation_run',
+        'insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)'
+        ' values (''acme'', ''none'', ''private-other'', 1)'
+    ),
+    (
+        'strongroom.evaluation_run_cases: a_run_names_cases_that_there_are',
+        'insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)'
+        ' values (''acme'', ''private'', ''none'', 1)'
+    ),
+    (
+        'strongroom.evaluation_run_cases: case_version_is_positive',
+        'insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)'
+        ' values (''acme'', ''private'', ''private-other'', 0)'
+    ),
+    (
+        'strongroom.evaluation_results: evaluation_results_pkey',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 1, ''x'','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: a_result_id_is_used_once_in_a_tenant',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest)'
+        ' values (1, ''acme'', ''private'', ''private'', 9, ''private'','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: result_belongs_to_an_evaluation_run',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest)'
+        ' values (1, ''acme'', ''none'', ''private'', 9, ''x'','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: result_belongs_to_a_case',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest)'
+        ' values (1, ''acme'', ''private'', ''none'', 9, ''x'','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: case_version_is_positive',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest)'
+        ' values (0, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: a_source_is_a_conversation_that_there_is',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', null, null, ''{}'', ''none'', null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: repeat_is_positive',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 0, ''x'','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: id_has_1_to_255_characters',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, '''','
+        ' null, ''{}'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: scores_is_an_object',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''[]'', null, null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: output_has_at_most_1_mib',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', to_jsonb(repeat(''x'', 1048577)), null, ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: error_is_an_object',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', null, ''7'', ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: a_result_with_an_error_has_not_passed',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' true, ''{}'', null, ''{}'', ''{}'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: metadata_is_an_object',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', null, null, ''[]'', null, null, null, '''')'
+    ),
+    (
+        'strongroom.evaluation_results: usage_event_id_has_1_to_255_characters',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', null, null, ''{}'', null, null, '''', '''')'
+    ),
+    (
+        'strongroom.evaluation_results: a_purged_source_says_nothing',
+        'insert into strongroom.evaluation_results'
+        ' (case_version, tenant_id, run_id, case_id, repeat, id, passed, scores,'
+        ' output, error, metadata, source_conversation_id, source_purged_at,'
+        ' usage_event_id, content_digest) values (1, ''acme'', ''private'', ''private'', 9, ''x'','
+        ' null, ''{}'', ''1'', null, ''{}'', null, now(), null, '''')'
+    );
+
 select plan((select count(*)::integer from stories.violations) + 6);
 select stories.found_a_world();
 select stories.become_owner('acme');

@@ -96,6 +96,8 @@ select is(
             'strongroom_private.queue_waiting_run',
             'strongroom_private.lock_interaction',
             'strongroom.finish_run',
+            'strongroom.find_evaluation_case',
+            'strongroom.record_evaluation_results',
             'strongroom.find_run',
             'strongroom.pause_run',
             'strongroom.retry_run_later',
@@ -296,11 +298,12 @@ select set_eq(
     $$,
     array[
         'acquire', 'add', 'answer', 'append', 'bind', 'cancel', 'check', 'claim', 'clear',
-        'complete', 'count', 'create', 'decide', 'delete', 'diagnose', 'disable', 'enable',
-        'enqueue', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant', 'heartbeat',
-        'list', 'patch', 'pause', 'prune', 'publish', 'purge', 'put', 'read', 'reap', 'release',
-        'remove', 'renew', 'request', 'resolve', 'restore', 'retry', 'revoke', 'save', 'search',
-        'set', 'share', 'soft', 'touch', 'trim', 'update'
+        'compare', 'complete', 'count', 'create', 'decide', 'delete', 'diagnose', 'disable',
+        'enable', 'enqueue', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant',
+        'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish', 'purge', 'put', 'read',
+        'reap', 'record', 'release', 'remove', 'renew', 'request', 'resolve', 'restore',
+        'retry', 'revoke', 'save', 'search', 'set', 'share', 'soft', 'start', 'touch', 'trim',
+        'update'
     ],
     'public functions start with a verb of the closed list in sql/README.md'
 );

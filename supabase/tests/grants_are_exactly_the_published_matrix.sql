@@ -208,6 +208,8 @@ select set_eq(
         'strongroom.checkpoints',
         'strongroom.conversation_participants',
         'strongroom.conversations',
+        'strongroom.evaluation_cases',
+        'strongroom.evaluation_runs',
         'strongroom.jobs',
         'strongroom.locks',
         'strongroom.memberships',

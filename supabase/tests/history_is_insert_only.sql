@@ -193,29 +193,31 @@ from (
     values
         (
             'update strongroom.audit_events set principal_id = null, principal_salt = null'
-            ' where tenant_id = ''acme''',
+            ' where tenant_id = ''acme'' and record = ''conversation''',
             '1 row',
             'but a person can be forgotten'
         ),
         (
-            'update strongroom.audit_events set principal_digest = null where tenant_id = ''acme''',
+            'update strongroom.audit_events set principal_digest = null'
+            ' where tenant_id = ''acme'' and record = ''conversation''',
             'SR020',
             'whose hash stays'
         ),
         (
             'update strongroom.audit_events set position = 1, chain_digest = ''x'''
-            ' where tenant_id = ''acme''',
+            ' where tenant_id = ''acme'' and record = ''conversation''',
             '1 row',
             'and a seal be written'
         ),
         (
-            'update strongroom.audit_events set chain_digest = ''y'' where tenant_id = ''acme''',
+            'update strongroom.audit_events set chain_digest = ''y'''
+            ' where tenant_id = ''acme'' and record = ''conversation''',
             'SR020',
             'once'
         ),
         (
             'update strongroom.audit_events set position = null, chain_digest = null'
-            ' where tenant_id = ''acme''',
+            ' where tenant_id = ''acme'' and record = ''conversation''',
             'SR020',
             'and for ever'
         )
@@ -283,11 +285,16 @@ select results_eq(
             ('agent_versions', 1::bigint),
             ('agents', 1),
             ('approval_grants', 2),
-            ('audit_events', 1),
+            ('audit_events', 4),
             ('catalog_tombstones', 1),
             ('checkpoints', 2),
             ('conversation_participants', 1),
             ('conversations', 3),
+            ('evaluation_case_versions', 2),
+            ('evaluation_cases', 2),
+            ('evaluation_results', 1),
+            ('evaluation_run_cases', 1),
+            ('evaluation_runs', 1),
             ('interactions', 2),
             ('jobs', 1),
             ('locks', 1),

@@ -20,6 +20,14 @@ values
     ('p_agent_policy', '''latest'''),
     ('p_skill_id', '''helper'''),
     ('p_definition', '''{}'''),
+    ('p_input', '''1'''),
+    ('p_case_id', '''private'''),
+    ('p_cases', '''[{"case_id": "private"}]'''),
+    ('p_results', '''[{"case_id": "private", "repeat": 2}]'''),
+    ('p_is_archived', 'true'),
+    ('p_base_run_id', '''private'''),
+    ('p_other_run_id', '''private'''),
+    ('p_run_id of an evaluation', '''private'''),
     ('p_expected_version', '1'),
     ('p_changes', '''{}'''),
     ('p_state', '''{}'''),
@@ -131,6 +139,18 @@ from (
         ('[{"role": "assistant"}]'),
         ('[{"role": "assistant", "parts": [{"type": "text", "schema_version": 1, "text": "x"}]}]'),
         ('[{"role": 7, "parts": {}}]'),
+        ('[{"case_id": 7}]'),
+        ('[{"case_id": "private", "version": 1.5}]'),
+        ('[{"case_id": "private", "version": 1e300}]'),
+        ('[{"case_id": "private", "repeat": 0}]'),
+        ('[{"case_id": "private", "repeat": null}]'),
+        ('[{"case_id": "private", "repeat": 3, "scores": {"x": "1"}}]'),
+        ('[{"case_id": "private", "repeat": 3, "scores": {"": 1}}]'),
+        ('[{"case_id": "private", "repeat": 3, "scores": []}]'),
+        ('[{"case_id": "private", "repeat": 3, "passed": "true"}]'),
+        ('[{"case_id": "private", "repeat": 3, "error": 7}]'),
+        ('[{"case_id": "private", "repeat": 3, "source_conversation_id": "none"}]'),
+        ('[{"case_id": "private"}, {"case_id": "private"}]'),
         ('[{"kind": 7}]'),
         ('{"text": "x", "source": "extracted", "confidence": "1"}'),
         ('{"text": "x", "source": "extracted", "confidence": null}'),
@@ -280,6 +300,7 @@ inner join parameters as a on a.oid = t.oid
 left join stories.sound as s
     on s.parameter = a.name || case
         when a.name = 'p_claim_token' and t.function ~ '_job(_|$)' then ' of a job'
+        when a.name = 'p_run_id' and t.function ~ '_evaluation_' then ' of an evaluation'
         else ''
     end
 where a.is_required

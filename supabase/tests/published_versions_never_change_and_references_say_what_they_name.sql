@@ -2,7 +2,7 @@
 -- that is gone is told so, and an id is never used again.
 begin;
 \ir support/stories.psql
-select plan(55);
+select plan(56);
 set local client_min_messages = warning;
 select stories.found_a_world();
 
@@ -175,6 +175,18 @@ select is(
     stories.outcome('select strongroom.create_agent(''acme'', ''Private'', ''private'')'),
     'SR011',
     'and the id is not used again'
+);
+select is(
+    (
+        select array_agg(e.action::text order by e.sequence)
+        from strongroom.audit_events as e
+        where e.tenant_id = 'acme'
+            and e.record = 'agent'
+            and e.record_id = 'private'
+    ),
+    array['agent.publish', 'agent.publish', 'agent.publish', 'agent.publish', 'agent.delete',
+        'agent.purge'],
+    'all this is in the audit log'
 );
 select is(
     (select f.latest_version from strongroom.find_agent('globex', 'private') as f),

@@ -88,6 +88,11 @@ def test_isolation_fails_without_policies_and_row_security(
 HOSTS_ONLY = {
     *("catalog_tombstones", "jobs", "locks", "topics", "topic_events", "audit_events"),
     "memory_tombstones",
+    "evaluation_cases",
+    "evaluation_case_versions",
+    "evaluation_runs",
+    "evaluation_run_cases",
+    "evaluation_results",
 }
 """Tables that no signed-in user may read, whatever its policies say."""
 
@@ -112,6 +117,11 @@ HOSTS_ONLY = {
         "skills",
         "skill_versions",
         "catalog_tombstones",
+        "evaluation_cases",
+        "evaluation_case_versions",
+        "evaluation_runs",
+        "evaluation_run_cases",
+        "evaluation_results",
         "jobs",
         "locks",
         "topics",

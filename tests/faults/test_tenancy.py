@@ -242,6 +242,10 @@ CHILDREN: dict[str, LiteralString] = {
         "(tenant_id, conversation_id, id, principal_id, tool_name, scope, granted_by) values"
         " (%s, %s, 'x', 'x', 'x', 'conversation', 'x')"
     ),
+    "strongroom.evaluation_results": (
+        "(tenant_id, source_conversation_id, run_id, case_id, case_version, id, content_digest)"
+        " values (%s, %s, 'r', 'c', 1, 'x', 'x')"
+    ),
     "strongroom.session_states": (
         "(tenant_id, conversation_id, state, version) values (%s, %s, '{}', 1)"
     ),

@@ -30,6 +30,7 @@ FIRST_TABLE = {
     5: "strongroom.jobs",
     6: "strongroom.agents",
     7: "strongroom.memories",
+    8: "strongroom.evaluation_cases",
 }
 """What each version makes first, so what its way back names first when it would lose rows."""
 
@@ -114,6 +115,17 @@ _FILL: dict[int, list[LiteralString]] = {
         ),
         "select * from strongroom.delete_memory('acme', 'ada', 'f1')",
         "select * from strongroom.disable_memory('umbrella', 'eve', 'root')",
+    ],
+    8: [
+        "select * from strongroom.create_evaluation_case('acme', 'Refund', '\"Where?\"', 'c1')",
+        "select * from strongroom.create_evaluation_case('umbrella', 'Refund', '1', 'c1')",
+        "select * from strongroom.start_evaluation_run('acme', '[{\"case_id\": \"c1\"}]', 'e1')",
+        (
+            "select * from strongroom.record_evaluation_results('acme', 'e1', '[{\"id\": \"r1\","
+            ' "case_id": "c1", "passed": true, "scores": {"tone": 0.5},'
+            ' "source_conversation_id": "talk"}]\')'
+        ),
+        "select * from strongroom.finish_evaluation_run('acme', 'e1', 'completed')",
     ],
 }
 

@@ -238,4 +238,12 @@ DAMAGES = [
             ),
         )
     ),
+    *(
+        ("evaluation_results_are_kept_and_compare", damage)
+        for damage in (
+            "drop trigger case_versions_are_insert_only on strongroom.evaluation_case_versions",
+            "grant update on strongroom.evaluation_results to strongroom_host",
+            "grant select on strongroom.evaluation_cases to authenticated",
+        )
+    ),
 ]

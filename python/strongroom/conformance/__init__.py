@@ -45,6 +45,7 @@ SECTIONS = (
     "transactions",
     "text",
     "arguments",
+    "evaluations",
     "jobs",
     "locks",
     "realtime",

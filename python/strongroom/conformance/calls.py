@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_memory
+from strongroom.conformance import calls_catalog, calls_evaluations, calls_memory
 from strongroom.conformance.calls_catalog import CatalogIds, fill_catalog
+from strongroom.conformance.calls_evaluations import EvaluationIds, fill_evaluations
 from strongroom.conformance.calls_memory import MemoryTarget, fill_memory
 from strongroom.conformance.helpers import (
     OWNER,
@@ -61,6 +62,7 @@ class Target:
     topic: str
     catalog: CatalogIds
     memory: MemoryTarget
+    evaluation: EvaluationIds
 
     @property
     def where(self) -> Where:
@@ -89,6 +91,7 @@ class Target:
             **reversed_names,
             catalog=self.catalog.absent(),
             memory=self.memory.absent(),
+            evaluation=self.evaluation.absent(),
         )
 
     def within(self, tenant_id: str) -> Target:
@@ -158,6 +161,7 @@ async def fill(
         topic=topic,
         catalog=await fill_catalog(store, tenant_id),
         memory=await fill_memory(store, tenant_id),
+        evaluation=await fill_evaluations(store, tenant_id),
     )
 
 
@@ -275,12 +279,17 @@ def _of_catalog(call: calls_catalog.Call) -> HostCall:
     return lambda store, target: call(store, target.tenant_id, target.catalog)
 
 
+def _of_evaluation(call: calls_evaluations.Call) -> HostCall:
+    return lambda store, target: call(store, target.tenant_id, target.evaluation)
+
+
 TENANT_READS: dict[str, HostCall] = {
     name: _of_catalog(call) for name, call in calls_catalog.TENANT_READS.items()
 }
 """Reads of what everyone in the tenant may read."""
 
 HOST_READS: dict[str, HostCall] = {
+    **{name: _of_evaluation(call) for name, call in calls_evaluations.HOST_READS.items()},
     "agents.resolve": lambda s, t: s.agents.resolve(**t.where),
     "interactions.find_active_grant": lambda s, t: s.interactions.find_active_grant(
         **t.where, principal_id=OWNER, tool_name="refund"
@@ -325,6 +334,7 @@ HOST_WRITES: dict[str, HostCall] = {
         tenant_id=t.tenant_id, topic=t.topic, up_to_sequence=1
     ),
     **{name: _of_catalog(call) for name, call in calls_catalog.HOST_WRITES.items()},
+    **{name: _of_evaluation(call) for name, call in calls_evaluations.HOST_WRITES.items()},
 }
 """Writes that hosts alone may do, to what stands beside conversations."""
 

@@ -42,6 +42,7 @@ PORTS: dict[str, type] = {
     "runs": ports.RunStore,
     "checkpoints": ports.CheckpointStore,
     "interactions": ports.InteractionStore,
+    "evaluations": ports.EvaluationStore,
     "jobs": ports.JobDispatcher,
     "locks": ports.DistributedLockStore,
     "realtime": ports.RealtimePublisher,

@@ -11,6 +11,7 @@ from strongroom.in_memory.agents import MemoryAgentStore
 from strongroom.in_memory.checkpoints import MemoryCheckpointStore
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
+from strongroom.in_memory.evaluations import MemoryEvaluationStore
 from strongroom.in_memory.interactions import MemoryInteractionStore
 from strongroom.in_memory.jobs import MemoryJobDispatcher
 from strongroom.in_memory.locks import MemoryDistributedLockStore
@@ -78,6 +79,7 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "runs": MemoryRunStore(session, text_policy),
         "checkpoints": MemoryCheckpointStore(session, text_policy),
         "interactions": MemoryInteractionStore(session, text_policy),
+        "evaluations": MemoryEvaluationStore(session, text_policy),
         "jobs": MemoryJobDispatcher(session, text_policy),
         "locks": MemoryDistributedLockStore(session, text_policy),
         "realtime": MemoryRealtimePublisher(session, text_policy),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from strongroom.errors import AlreadyExists, NotFound
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, versioned
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
@@ -49,9 +50,7 @@ def of_kind(kind: Kind, work: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(tables: Tables, **arguments: Any) -> Any:
         given = {
-            "entry_id" if name == f"{kind}_id" else name: value
-            for name, value in arguments.items()
-            if name != "actor_id"
+            "entry_id" if name == f"{kind}_id" else name: value for name, value in arguments.items()
         }
         return work(tables, kind, **given)
 
@@ -149,7 +148,13 @@ def list_entries(
 
 
 def update_entry(
-    tables: Tables, kind: Kind, *, entry_id: str, changes: dict[str, Any], expected_version: int
+    tables: Tables,
+    kind: Kind,
+    *,
+    entry_id: str,
+    changes: dict[str, Any],
+    expected_version: int,
+    actor_id: str | None,
 ) -> Any:
     """Change name, description, metadata or archived."""
     check_writable(tables)
@@ -161,6 +166,8 @@ def update_entry(
         fields["archived_at"] = (
             (row.record.archived_at or tables.now) if changes["archived"] else None
         )
+        action = "archive" if changes["archived"] else "unarchive"
+        record_audit(tables, f"{kind}.{action}", kind, entry_id, actor_id=actor_id)
     return change_entry(tables, kind, row, version=row.record.version + 1, **fields)
 
 
@@ -171,7 +178,9 @@ def change_entry(tables: Tables, kind: Kind, row: Row[Any], **changes: Any) -> A
     return entry
 
 
-def set_deleted(tables: Tables, kind: Kind, *, entry_id: str, is_deleted: bool) -> Any:
+def set_deleted(
+    tables: Tables, kind: Kind, *, entry_id: str, is_deleted: bool, actor_id: str | None
+) -> Any:
     """Soft-delete or restore; a repeat changes nothing."""
     check_writable(tables)
     row = tables.catalog.get((kind, entry_id))
@@ -179,6 +188,8 @@ def set_deleted(tables: Tables, kind: Kind, *, entry_id: str, is_deleted: bool) 
         raise missing_entry(kind)
     if (row.record.deleted_at is not None) == is_deleted:
         return row.record
+    action = "delete" if is_deleted else "restore"
+    record_audit(tables, f"{kind}.{action}", kind, entry_id, actor_id=actor_id)
     return change_entry(
         tables,
         kind,
@@ -188,13 +199,14 @@ def set_deleted(tables: Tables, kind: Kind, *, entry_id: str, is_deleted: bool) 
     )
 
 
-def purge_entry(tables: Tables, kind: Kind, *, entry_id: str) -> PurgeReceipt:
+def purge_entry(tables: Tables, kind: Kind, *, entry_id: str, actor_id: str | None) -> PurgeReceipt:
     """Delete it and its versions; only its id stays."""
     check_writable(tables)
     row = tables.catalog.pop((kind, entry_id), None)
     versions = tables.catalog_versions.pop((kind, entry_id), ())
     if row is not None:
         tables.catalog_tombstones[kind, entry_id] = tables.now
+        record_audit(tables, f"{kind}.purge", kind, entry_id, actor_id=actor_id)
     return PurgeReceipt(
         tables={f"{kind}s": 1 if row else 0, f"{kind}_versions": len(versions)},
     )

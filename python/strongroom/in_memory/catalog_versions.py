@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strongroom.errors import AlreadyExists, InvalidTransition
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, readable_conversation
 from strongroom.in_memory.catalog_entries import (
     MODELS,
@@ -24,7 +25,13 @@ DEFINITION_BYTES = 1_048_576
 
 
 def publish_version(
-    tables: Tables, kind: Kind, *, entry_id: str, definition: dict[str, Any], version_id: str
+    tables: Tables,
+    kind: Kind,
+    *,
+    entry_id: str,
+    definition: dict[str, Any],
+    version_id: str,
+    actor_id: str | None,
 ) -> Any:
     """Publish the next version, or know a repeated call by its id and content."""
     check_writable(tables)
@@ -62,6 +69,14 @@ def publish_version(
     versions = tables.catalog_versions.get((kind, entry_id), ())
     tables.catalog_versions[kind, entry_id] = (*versions, version)
     change_entry(tables, kind, row, latest_version=version.version)
+    record_audit(
+        tables,
+        f"{kind}.publish",
+        kind,
+        entry_id,
+        details={"version": version.version, "content_digest": content_digest},
+        actor_id=actor_id,
+    )
     return models.published(**_head(version), outcome="inserted")
 
 

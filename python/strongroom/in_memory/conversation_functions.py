@@ -8,6 +8,7 @@ from typing import Any
 from strongroom.errors import AlreadyExists, InvalidArgument, NotFound
 from strongroom.in_memory.base import check_writable, is_readable, versioned
 from strongroom.in_memory.database import Row, Tables
+from strongroom.in_memory.evaluation_results import empty_results_of
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import drop_runs
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
@@ -270,6 +271,7 @@ def purge_conversation(tables: Tables, *, conversation_id: str) -> PurgeReceipt:
     """Delete it and all that hangs on it; say how many rows of each table that were."""
     check_writable(tables)
     row = tables.conversations.pop(conversation_id, None)
+    empty_results_of(tables, conversation_id)
     messages = tables.messages.pop(conversation_id, ())
     for message in messages:
         del tables.messages_by_id[message.id]

@@ -24,6 +24,7 @@ from strongroom.models.audit import AuditEvent
 from strongroom.models.base import Record
 from strongroom.models.catalog import Agent, AgentVersion, Skill, SkillVersion
 from strongroom.models.conversations import Conversation
+from strongroom.models.evaluations import EvaluationCase, EvaluationResult, EvaluationRun
 from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
 from strongroom.models.locks import Lock
@@ -97,6 +98,13 @@ class Tables:
         default_factory=dict
     )
     catalog_tombstones: dict[tuple[str, str], dt.datetime] = field(default_factory=dict)
+    evaluation_cases: dict[str, tuple[EvaluationCase, ...]] = field(default_factory=dict)
+    evaluation_digests: dict[str, str] = field(default_factory=dict)
+    evaluation_runs: dict[str, Row[EvaluationRun]] = field(default_factory=dict)
+    evaluation_run_cases: dict[tuple[str, str], int] = field(default_factory=dict)
+    evaluation_results: dict[tuple[str, str, int], Row[EvaluationResult]] = field(
+        default_factory=dict
+    )
     jobs: dict[str, Row[Job]] = field(default_factory=dict)
     locks: dict[str, tuple[int, Lock | None]] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -127,6 +135,11 @@ class Tables:
             catalog=dict(self.catalog),
             catalog_versions=dict(self.catalog_versions),
             catalog_tombstones=dict(self.catalog_tombstones),
+            evaluation_cases=dict(self.evaluation_cases),
+            evaluation_digests=dict(self.evaluation_digests),
+            evaluation_runs=dict(self.evaluation_runs),
+            evaluation_run_cases=dict(self.evaluation_run_cases),
+            evaluation_results=dict(self.evaluation_results),
             jobs=dict(self.jobs),
             locks=dict(self.locks),
             topics=dict(self.topics),

@@ -3,6 +3,7 @@
 from strongroom.ports.agents import AgentStore as AgentStore
 from strongroom.ports.conversations import UNSET as UNSET
 from strongroom.ports.conversations import ConversationStore as ConversationStore
+from strongroom.ports.evaluations import EvaluationStore as EvaluationStore
 from strongroom.ports.interactions import InteractionStore as InteractionStore
 from strongroom.ports.jobs import JobDispatcher as JobDispatcher
 from strongroom.ports.locks import DistributedLockStore as DistributedLockStore

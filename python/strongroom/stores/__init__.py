@@ -2,6 +2,7 @@
 
 from strongroom.stores.agents import SqlAgentStore as SqlAgentStore
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
+from strongroom.stores.evaluations import SqlEvaluationStore as SqlEvaluationStore
 from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore
 from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
 from strongroom.stores.locks import SqlDistributedLockStore as SqlDistributedLockStore

@@ -66,6 +66,16 @@ begin
                 updated_at = now()
             where a.tenant_id = p_tenant_id
                 and a.id = p_agent_id;
+            perform strongroom_private.record_audit(
+                p_tenant_id,
+                'agent.publish',
+                'agent',
+                p_agent_id,
+                jsonb_build_object(
+                    'version', v_agent.latest_version + 1, 'content_digest', v_digest
+                ),
+                p_actor_id
+            );
         end if;
     end if;
     return query

@@ -31,6 +31,9 @@ begin
     if found then
         insert into strongroom.catalog_tombstones (tenant_id, kind, id)
         values (p_tenant_id, 'skill', p_skill_id);
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'skill.purge', 'skill', p_skill_id, p_actor_id => p_actor_id
+        );
     end if;
 end
 $function$;

@@ -48,6 +48,15 @@ begin
         if v_last_write_id is distinct from p_write_id or p_write_id is null then
             perform strongroom_private.fail_missed_write('agent', p_expected_version, v_version);
         end if;
+    elsif p_changes ? 'archived' then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case when (p_changes -> 'archived')::boolean
+                then 'agent.archive' else 'agent.unarchive' end,
+            'agent',
+            p_agent_id,
+            p_actor_id => p_actor_id
+        );
     end if;
     return query
     select f.*

@@ -16,6 +16,15 @@ begin
     where a.tenant_id = p_tenant_id
         and a.id = p_skill_id
         and (a.deleted_at is not null) <> p_is_deleted;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case when p_is_deleted then 'skill.delete' else 'skill.restore' end,
+            'skill',
+            p_skill_id,
+            p_actor_id => p_actor_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.skill_details as d
