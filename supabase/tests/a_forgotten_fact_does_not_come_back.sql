@@ -1,5 +1,5 @@
--- Principal memory: what is deleted leaves a digest by which it is known again, and nothing to read.
--- A late call and an extraction do not bring it back; the principal's own word does.
+-- Principal memory: what is deleted leaves a digest by which it is known again, nothing to read. A
+-- late call and an extraction do not bring it back; the principal's own word does.
 begin;
 \ir support/stories.psql
 
