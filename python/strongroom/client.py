@@ -18,6 +18,8 @@ from strongroom.ports import (
     EvaluationStore,
     InteractionStore,
     JobDispatcher,
+    KeywordIndex,
+    KnowledgeStore,
     MessageStore,
     PrincipalMemoryStore,
     RealtimePublisher,
@@ -27,6 +29,7 @@ from strongroom.ports import (
     SkillStore,
     TenantStore,
     ThreadSummaryStore,
+    VectorIndex,
 )
 
 
@@ -46,6 +49,9 @@ class Ports:
     checkpoints: CheckpointStore
     interactions: InteractionStore
     evaluations: EvaluationStore
+    knowledge: KnowledgeStore
+    vectors: VectorIndex
+    keywords: KeywordIndex
     jobs: JobDispatcher
     locks: DistributedLockStore
     realtime: RealtimePublisher
@@ -134,7 +140,8 @@ class Strongroom(Ports):
 
 
 _REMEDIES: dict[str, str] = {
-    "vector_search": "Use a PostgreSQL with pgvector, and run `strongroom migrate apply`.",
+    "vector_search": "Install pgvector 0.8 or newer (create extension vector), and run"
+    " `strongroom migrate apply`.",
     "transactions": "Connect over psycopg (postgresql://...) instead of through an API.",
     "row_level_security": "Use a PostgreSQL or Supabase adapter.",
 }

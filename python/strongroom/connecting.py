@@ -12,7 +12,7 @@ from strongroom.client import Strongroom, check_features
 from strongroom.errors import InvalidArgument
 from strongroom.infrastructure.listening import ConnectToListen, listening_connection
 from strongroom.models.health import SchemaMode, TextPolicy
-from strongroom.postgres import owner_connection, sql_store
+from strongroom.postgres import find_capabilities, owner_connection, sql_store
 from strongroom.schema import SqlSchemaManager, provision
 from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport, translated
 
@@ -112,9 +112,10 @@ async def connect(
                         _pool(str(url), pooler, pool_min, pool_max, timeout)
                     )
                 transport = PoolTransport(pool, text_policy=text_policy, timeout=timeout)
-            store = sql_store(transport, as_owner, to_listen)
-            if as_owner is None and isinstance(store.schema, SqlSchemaManager):
-                await provision(store.schema, mode)
+            if as_owner is None:
+                await provision(SqlSchemaManager(transport.connection), mode)
+            capabilities = await find_capabilities(transport)
+            store = sql_store(transport, as_owner, to_listen, capabilities)
         check_features(features, store.capabilities, adapter)
         yield store
 

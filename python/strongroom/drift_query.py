@@ -4,7 +4,8 @@ Any role may run it, in any transaction, without parameters (it holds percent si
 search_path and the settings of spelling for the rest of that transaction.
 
 Left out on purpose: grants (``strongroom_private.list_grant_differences()`` judges them by the
-roles that the server has), ownership, and what a DBA tunes (storage parameters, statistics).
+roles that the server has), ownership, and what a DBA tunes (storage parameters, statistics, which
+numbers of dimensions have an index on nearness).
 """
 
 QUERY = r"""
@@ -49,7 +50,18 @@ columns as (
         a.attname::text as name,
         pg_catalog.concat_ws(
             ' ',
-            case when r.ready then pg_catalog.format_type(a.atttypid, a.atttypmod) end,
+            -- The type of an extension, in whatever schema that lives, is its name alone.
+            case when r.ready then coalesce(
+                (
+                    select y.typname::text
+                    from pg_catalog.pg_depend as p
+                    inner join pg_catalog.pg_type as y on y.oid = p.objid
+                    where p.classid = 'pg_catalog.pg_type'::pg_catalog.regclass
+                        and p.objid = a.atttypid
+                        and p.deptype = 'e'
+                ),
+                pg_catalog.format_type(a.atttypid, a.atttypmod)
+            ) end,
             (
                 select pg_catalog.format('collate %I.%I', n.nspname, l.collname)
                 from pg_catalog.pg_collation as l
@@ -179,7 +191,9 @@ described as (
         pg_catalog.obj_description(r.oid, 'pg_class')
     from relations as r
     inner join pg_catalog.pg_index as i on i.indexrelid = r.oid
+    -- Which numbers of dimensions are indexed is the administrator's choice.
     where r.ready
+        and r.name !~ '^strongroom[.]chunks_near_in_[0-9]+_dimensions$'
         and not exists (
             select
             from pg_catalog.pg_constraint as k

@@ -7,12 +7,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Literal
 
 import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from pydantic import TypeAdapter
 
 from strongroom.client import Strongroom, UnitOfWork
 from strongroom.infrastructure import PostgresRealtimePublisher
 from strongroom.infrastructure.listening import ConnectToListen
 from strongroom.infrastructure.work_signals import listening
+from strongroom.migrations import load_migrations
 from strongroom.models.base import Record
 from strongroom.models.health import Capability, Health
 from strongroom.schema import Connect, SqlSchemaManager
@@ -24,6 +26,8 @@ from strongroom.stores import (
     SqlEvaluationStore,
     SqlInteractionStore,
     SqlJobDispatcher,
+    SqlKeywordIndex,
+    SqlKnowledgeStore,
     SqlMessageStore,
     SqlPrincipalMemoryStore,
     SqlRunStore,
@@ -31,9 +35,10 @@ from strongroom.stores import (
     SqlSkillStore,
     SqlTenantStore,
     SqlThreadSummaryStore,
+    SqlVectorIndex,
 )
 from strongroom.transports.base import Transport
-from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport
+from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport, translated
 
 CAPABILITIES: frozenset[Capability] = frozenset(
     {
@@ -43,6 +48,7 @@ CAPABILITIES: frozenset[Capability] = frozenset(
         "durable_jobs",
         "distributed_locking",
         "realtime",
+        "full_text_search",
     }
 )
 
@@ -56,9 +62,40 @@ class _HealthRow(Record):
     caller_kind: str | None
     in_recovery: bool
     pgvector_version: str | None
+    skipped_migrations: tuple[str, ...]
 
 
 _HEALTH = TypeAdapter(list[_HealthRow])
+
+_HAS_VECTORS = """
+select exists (
+    select
+    from pg_catalog.pg_namespace as n
+    inner join pg_catalog.pg_class as c on c.relnamespace = n.oid
+    inner join pg_catalog.pg_attribute as a on a.attrelid = c.oid
+    where n.nspname = 'strongroom'
+        and c.relname = 'chunks'
+        and a.attname = 'embedding'
+        and not a.attisdropped
+)
+"""
+
+
+async def find_capabilities(
+    transport: PoolTransport | ConnectionTransport,
+) -> frozenset[Capability]:
+    """Return what the adapter can do on this database, as it is now.
+
+    Raises:
+        Unavailable: SR050, the database cannot be reached.
+    """
+    try:
+        async with transport.connection() as connection, connection.transaction():
+            cursor = await connection.execute(_HAS_VECTORS)
+            row = await cursor.fetchone()
+    except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
+        raise translated(error) from error
+    return CAPABILITIES | {"vector_search"} if row and row[0] else CAPABILITIES
 
 
 def sql_ports(
@@ -81,6 +118,9 @@ def sql_ports(
         "checkpoints": SqlCheckpointStore(transport),
         "interactions": SqlInteractionStore(transport),
         "evaluations": SqlEvaluationStore(transport),
+        "knowledge": SqlKnowledgeStore(transport),
+        "vectors": SqlVectorIndex(transport),
+        "keywords": SqlKeywordIndex(transport),
         "jobs": SqlJobDispatcher(transport),
         "locks": SqlDistributedLockStore(transport),
         "realtime": PostgresRealtimePublisher(
@@ -106,6 +146,7 @@ def sql_store(
     transport: PoolTransport | ConnectionTransport,
     connect_as_owner: Connect | None = None,
     connect_to_listen: ConnectToListen | None = None,
+    capabilities: frozenset[Capability] = CAPABILITIES,
 ) -> Strongroom:
     """Put a store together on a transport.
 
@@ -113,6 +154,7 @@ def sql_store(
         transport: how calls reach the database.
         connect_as_owner: how the schema manager does; None uses the transport's connections.
         connect_to_listen: how subscriptions get a connection of their own; None makes them poll.
+        capabilities: what can be done here: ``find_capabilities``.
     """
     schema = SqlSchemaManager(connect_as_owner or transport.connection)
 
@@ -134,7 +176,7 @@ def sql_store(
     return Strongroom(
         **sql_ports(transport, connect_to_listen),  # type: ignore[arg-type]
         schema=schema,
-        capabilities=CAPABILITIES,
+        capabilities=capabilities,
         work_signals=listening(connect_to_listen),
         begin=lambda tenant_id: _unit_of_work(transport, tenant_id),
         read_health=read_health,
@@ -154,7 +196,7 @@ async def health_of(
         transport: how calls reach the database.
         adapter: the name of the adapter.
         target: the version that this package carries.
-        capabilities: what the adapter advertises.
+        capabilities: what the adapter can do, whether or not it has vector search here.
     """
     row = _HEALTH.validate_json(await transport.call("read_health", {}))[0]
     warnings = tuple(_warnings(row, target))
@@ -163,11 +205,21 @@ async def health_of(
         status="degraded" if warnings else "ok",
         schema_version=row.schema_version,
         target_version=target,
-        capabilities=tuple(sorted(capabilities)),
+        capabilities=tuple(sorted(capabilities - {"vector_search"} | _vector_search(row))),
         server_version=row.server_version,
         role=row.role_name,
         warnings=warnings,
     )
+
+
+def _vector_search(row: _HealthRow) -> frozenset[Capability]:
+    known = {migration.name: migration.version for migration in load_migrations()}
+    has_vectors = (
+        row.schema_version is not None
+        and row.schema_version >= known["vectors"]
+        and "vectors" not in row.skipped_migrations
+    )
+    return frozenset({"vector_search"} if has_vectors else ())
 
 
 def _warnings(row: _HealthRow, target: int) -> list[str]:

@@ -54,7 +54,8 @@ class SqlSchemaManager:
                 version = await _current_version(connection)
                 cursor = await connection.execute(drift.QUERY)
                 rows = cast("list[tuple[str, str, str]]", await cursor.fetchall())
-                skipped = await _skipped(connection) if version else []
+                skipped = await _skipped(connection) if version else {}
+                able = bool(skipped) and await _can_have_pgvector(connection)
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
         self._refuse_newer(version)
@@ -68,6 +69,17 @@ class SqlSchemaManager:
             )
             for found in drift.find_drift(rows, _fingerprint(), version, skipped)
         )
+        again = (
+            SchemaChange(
+                version=migration.version,
+                name=migration.name,
+                action="apply",
+                description=f"apply migration {migration.version:04d} ({migration.name}),"
+                f" skipped before: {skipped[migration.version]}",
+            )
+            for migration in load_migrations()
+            if able and migration.version in skipped
+        )
         pending = (
             SchemaChange(
                 version=migration.version,
@@ -78,10 +90,22 @@ class SqlSchemaManager:
             for migration in load_migrations()
             if migration.version > version
         )
-        return (*differences, *pending)
+        return (*differences, *again, *pending)
+
+    async def skipped(self) -> dict[int, str]:
+        """Return the migrations that this database was given without, and why."""
+        try:
+            async with self._connect() as connection:
+                version = await _current_version(connection)
+                return await _skipped(connection) if version else {}
+        except (psycopg.Error, OSError) as error:
+            raise translated(error) from error
 
     async def apply(self) -> None:
-        """Run what is missing, one migration a transaction; a second applier waits and finds it done."""
+        """Run what is missing, one migration a transaction; a second applier waits and finds it done.
+
+        What was skipped because the server lacked something is run again when the server has it now.
+        """
         for migration in load_migrations():
             try:
                 async with self._connect() as connection:
@@ -175,11 +199,42 @@ async def _current_version(connection: Connection) -> int:
     return int(row[0]) if row else 0
 
 
-async def _skipped(connection: Connection) -> list[int]:
+async def _skipped(connection: Connection) -> dict[int, str]:
     cursor = await connection.execute(
-        "select h.version from strongroom.schema_history as h where h.status = 'skipped'"
+        "select h.version, h.reason from strongroom.schema_history as h where h.status = 'skipped'"
     )
-    return [int(row[0]) for row in await cursor.fetchall()]
+    return {int(row[0]): str(row[1]) for row in await cursor.fetchall()}
+
+
+async def _can_have_pgvector(connection: Connection) -> bool:
+    """Return whether a migration that was skipped for want of pgvector would be applied now.
+
+    pgvector 0.8 or newer is in the database, or this role may surely create it: some servers let others
+    create it, too, which only trying tells.
+    """
+    cursor = await connection.execute(_PGVECTOR)
+    row = await cursor.fetchone()
+    return bool(row and row[0])
+
+
+_PGVECTOR = """
+select pg_catalog.bool_or(
+    (v.installed or (
+        not exists (select from pg_catalog.pg_extension as e where e.extname = 'vector')
+        and (r.rolsuper or (
+            v.trusted
+            and pg_catalog.has_database_privilege(pg_catalog.current_database(), 'create')
+        ))
+    ))
+    and pg_catalog.string_to_array(
+        pg_catalog.regexp_replace(v.version, '[^0-9.].*$', ''), '.'
+    )::integer[] >= '{0,8}'
+)
+from pg_catalog.pg_available_extension_versions as v
+cross join pg_catalog.pg_roles as r
+where v.name = 'vector'
+    and r.rolname = current_user
+"""
 
 
 async def _begin(connection: Connection) -> None:
@@ -193,7 +248,10 @@ async def _begin(connection: Connection) -> None:
 async def _apply(connection: Connection, migration: Migration) -> None:
     async with connection.transaction():
         await _begin(connection)
-        if await _current_version(connection) < migration.version:
+        version = await _current_version(connection)
+        if version < migration.version or (
+            migration.version in await _skipped(connection) and await _can_have_pgvector(connection)
+        ):
             await _run(connection, migration.up, f"{migration.version:04d}_{migration.name}.up.sql")
 
 

@@ -22,8 +22,17 @@ if TYPE_CHECKING:
 Unit = AbstractAsyncContextManager[UnitOfWork]
 
 CAPABILITIES: frozenset[Capability] = frozenset(
-    {"row_level_security", "durable_jobs", "distributed_locking", "realtime"}
+    {
+        "row_level_security",
+        "durable_jobs",
+        "distributed_locking",
+        "realtime",
+        "full_text_search",
+        "vector_search",
+    }
 )
+"""Every project of Supabase can have pgvector, which the migrations create; ``health`` tells whether this
+one has it."""
 
 _OFF = (
     "Push the migrations instead: `strongroom supabase emit DIR`, then `supabase db push`; or run"

@@ -1215,7 +1215,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform pg_advisory_xact_lock(hashtextextended('strongroom.migrate', 0));
-    if exists (select from strongroom.schema_history as h where h.version = p_version) then
+    -- What was skipped may be run again, also when later ones have been applied since.
+    if exists (
+        select
+        from strongroom.schema_history as h
+        where h.version = p_version
+            and h.status = 'applied'
+    ) then
         perform strongroom_private.fail(
             'schema_version',
             format('strongroom %s (%s) is applied already', to_char(p_version, 'FM0000'), p_name),
@@ -1239,8 +1245,8 @@ begin
 end
 $$;
 comment on function strongroom_private.begin_migration(integer, text) is
-    'The first statement of a migration: one at a time, in order, once. The lock ends with the'
-    ' transaction. Errors: SR041.';
+    'The first statement of a migration: one at a time, in order, once, or again when it was skipped.'
+    ' The lock ends with the transaction. Errors: SR041.';
 
 create function strongroom_private.require_transaction(p_version integer)
 returns void
@@ -1294,6 +1300,9 @@ begin
             ' select strongroom_private.publish_erasure_rule(...).'
         );
     end if;
+    delete from strongroom.schema_history as h
+    where h.version = p_version
+        and h.status = 'skipped';
     insert into strongroom.schema_history (version, name, status, reason)
     values (
         p_version,
@@ -1881,6 +1890,13 @@ begin
         where k.contype = 'f'
             and c.relnamespace = to_regnamespace('strongroom')
             and c.relname <> 'tenants'
+            -- Who has no id is written under the lock of one who has.
+            and exists (
+                select
+                from pg_attribute as a
+                where a.attrelid = c.oid
+                    and a.attname = 'id'
+            )
         order by c.relname
     loop
         execute format(
@@ -2622,7 +2638,8 @@ returns table (
     role_bypasses_row_security boolean,
     caller_kind text,
     in_recovery boolean,
-    pgvector_version text
+    pgvector_version text,
+    skipped_migrations text[]
 )
 language sql
 stable
@@ -2636,13 +2653,20 @@ as $$
         r.rolbypassrls,
         strongroom_private.caller_kind(),
         pg_is_in_recovery(),
-        (select e.extversion from pg_extension as e where e.extname = 'vector')
+        (select e.extversion from pg_extension as e where e.extname = 'vector'),
+        array(
+            select h.name
+            from strongroom.schema_history as h
+            where h.status = 'skipped'
+            order by h.version
+        )
     from pg_roles as r
     where r.rolname = current_user
 $$;
 comment on function strongroom.read_health() is
-    'What this connection and database are: schema version, server, role facts. A role that is'
-    ' superuser or has BYPASSRLS is not bound by row security. Callers: hosts.';
+    'What this connection and database are: schema version, server, role facts, migrations that were'
+    ' skipped. A role that is superuser or has BYPASSRLS is not bound by row security. Callers:'
+    ' hosts.';
 
 create function strongroom.diagnose()
 returns table (check_name text, object_name text, problem text, hint text)

@@ -11,7 +11,7 @@ select plan(
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
     + (select count(*)::integer from stories.tables())
-    + 10
+    + 12
 );
 select stories.found_a_world();
 
@@ -56,6 +56,21 @@ select is(
     'inserted',
     'and an evaluation'
 );
+select is(
+    (select c.outcome from strongroom.create_collection('globex', 'x', 'only-globex') as c),
+    'inserted',
+    'and a collection'
+);
+select is(
+    (
+        select r.outcome
+        from strongroom.replace_source(
+            'globex', 'only-globex', 'x', '[]', 'only-globex'
+        ) as r
+    ),
+    'inserted',
+    'with a source'
+);
 
 select stories.become_owner();
 select is(
@@ -80,6 +95,8 @@ select is(
         then '{strongroom.conversations,strongroom.evaluation_cases,strongroom.evaluation_runs}'
         when t = 'strongroom.skill_versions' then '{strongroom.skills}'
         when t = 'strongroom.topic_events' then '{strongroom.topics}'
+        when t = 'strongroom.sources' then '{strongroom.collections}'
+        when t = 'strongroom.chunks' then '{strongroom.sources}'
         when t in ('strongroom.run_events', 'strongroom.checkpoints', 'strongroom.interactions')
         then '{strongroom.runs}'
         when t = 'strongroom.approval_grants'

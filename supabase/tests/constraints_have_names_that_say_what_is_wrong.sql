@@ -1433,6 +1433,204 @@ values
         'strongroom.usage_events: metadata_has_at_most_16_kib',
         'insert into strongroom.usage_events (tenant_id, id, metadata) values (''acme'','
         ' ''x'', jsonb_build_object(''x'', repeat(''x'', 16384)))'
+        'strongroom.collections: collections_pkey',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''private'', ''n'', null, null, null, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: a_collection_has_a_name_of_its_own',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''Private'', null, null, null, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: collection_belongs_to_a_tenant',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''none'', ''x'', ''n'', null, null, null, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: id_has_1_to_255_characters',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', '''', ''n'', null, null, null, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: name_has_1_to_255_characters',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', '''', null, null, null, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: an_embedding_model_is_described_in_full',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', ''m'', ''1'', null, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: embedding_model_has_1_to_255_characters',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', '''', ''1'', 3, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: embedding_version_has_1_to_255_characters',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', ''m'', '''', 3, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: an_embedding_has_1_to_4000_dimensions',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', ''m'', ''1'', 4001, ''{}'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: metadata_is_an_object',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, null, null, ''[]'', 1, '''')'
+    ),
+    (
+        'strongroom.collections: version_is_positive',
+        'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
+        ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'
+        ' values (''acme'', ''x'', ''n'', null, null, null, ''{}'', 0, '''')'
+    ),
+    (
+        'strongroom.sources: sources_pkey',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref)'
+        ' values (''acme'', ''private'', ''private'', ''x'')'
+    ),
+    (
+        'strongroom.sources: a_source_id_is_used_once_in_a_tenant',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref)'
+        ' values (''acme'', ''private'', ''none'', ''x'')'
+    ),
+    (
+        'strongroom.sources: source_belongs_to_a_collection',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref)'
+        ' values (''acme'', ''x'', ''none'', ''x'')'
+    ),
+    (
+        'strongroom.sources: id_has_1_to_255_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref)'
+        ' values (''acme'', '''', ''private'', ''x'')'
+    ),
+    (
+        'strongroom.sources: external_ref_has_1_to_255_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref)'
+        ' values (''acme'', ''x'', ''private'', '''')'
+    ),
+    (
+        'strongroom.sources: source_type_has_1_to_255_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, source_type)'
+        ' values (''acme'', ''x'', ''private'', ''x'', '''')'
+    ),
+    (
+        'strongroom.sources: title_has_1_to_255_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, title)'
+        ' values (''acme'', ''x'', ''private'', ''x'', '''')'
+    ),
+    (
+        'strongroom.sources: uri_has_1_to_8192_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, uri)'
+        ' values (''acme'', ''x'', ''private'', ''x'', '''')'
+    ),
+    (
+        'strongroom.sources: file_id_has_1_to_255_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, file_id)'
+        ' values (''acme'', ''x'', ''private'', ''x'', '''')'
+    ),
+    (
+        'strongroom.sources: metadata_is_an_object',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, metadata)'
+        ' values (''acme'', ''x'', ''private'', ''x'', ''[]'')'
+    ),
+    (
+        'strongroom.sources: a_source_has_at_most_100_subjects',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, auth_subjects)'
+        ' values (''acme'', ''x'', ''private'', ''x'', array_fill(''tenant''::text, ''{101}''))'
+    ),
+    (
+        'strongroom.sources: content_digest_has_1_to_255_characters',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref,'
+        ' content_digest)'
+        ' values (''acme'', ''x'', ''private'', ''x'', '''')'
+    ),
+    (
+        'strongroom.sources: an_embedding_model_is_described_in_full',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref,'
+        ' embedding_model)'
+        ' values (''acme'', ''x'', ''private'', ''x'', ''m'')'
+    ),
+    (
+        'strongroom.sources: chunk_count_is_not_negative',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, chunk_count)'
+        ' values (''acme'', ''x'', ''private'', ''x'', -1)'
+    ),
+    (
+        'strongroom.sources: version_is_positive',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, version)'
+        ' values (''acme'', ''x'', ''private'', ''x'', 0)'
+    ),
+    (
+        'strongroom.chunks: chunks_pkey',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content)'
+        ' values (''acme'', ''private'', ''private'', 1, ''x'')'
+    ),
+    (
+        'strongroom.chunks: chunk_belongs_to_a_source',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content)'
+        ' values (''acme'', ''private'', ''none'', 9, ''x'')'
+    ),
+    (
+        'strongroom.chunks: number_is_positive',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content)'
+        ' values (''acme'', ''private'', ''private'', 0, ''x'')'
+    ),
+    (
+        'strongroom.chunks: content_has_1_byte_to_1_mebibyte',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content)'
+        ' values (''acme'', ''private'', ''private'', 9, '''')'
+    ),
+    (
+        'strongroom.chunks: locator_is_an_object',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content,'
+        ' locator)'
+        ' values (''acme'', ''private'', ''private'', 9, ''x'', ''[]'')'
+    ),
+    (
+        'strongroom.chunks: token_count_is_not_negative',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content,'
+        ' token_count)'
+        ' values (''acme'', ''private'', ''private'', 9, ''x'', -1)'
+    ),
+    (
+        'strongroom.chunks: a_chunk_has_at_most_100_subjects',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content,'
+        ' auth_subjects)'
+        ' values (''acme'', ''private'', ''private'', 9, ''x'', array_fill(''tenant''::text,'
+        ' ''{101}''))'
+    ),
+    (
+        'strongroom.chunks: metadata_is_an_object',
+        'insert into strongroom.chunks (tenant_id, collection_id, source_id, number, content,'
+        ' metadata)'
+        ' values (''acme'', ''private'', ''private'', 9, ''x'', ''[]'')'
+    ),
+    (
+        'strongroom_private.chunk_terms: chunk_terms_pkey',
+        'insert into strongroom_private.chunk_terms'
+        ' (tenant_id, collection_id, source_id, number, terms)'
+        ' values (''acme'', ''private'', ''private'', 1, ''x'')'
+    ),
+    (
+        'strongroom_private.chunk_terms: search_vector_belongs_to_a_chunk',
+        'insert into strongroom_private.chunk_terms'
+        ' (tenant_id, collection_id, source_id, number, terms)'
+        ' values (''acme'', ''private'', ''private'', 9, ''x'')'
     );
 
 insert into stories.violations (constraint_name, statement)

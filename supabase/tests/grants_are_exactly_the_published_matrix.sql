@@ -206,6 +206,8 @@ select set_eq(
     array[
         'strongroom.agents',
         'strongroom.checkpoints',
+        'strongroom.chunks',
+        'strongroom.collections',
         'strongroom.conversation_participants',
         'strongroom.conversations',
         'strongroom.evaluation_cases',
@@ -217,6 +219,7 @@ select set_eq(
         'strongroom.memories',
         'strongroom.memory_settings',
         'strongroom.memory_tombstones',
+        'strongroom.sources',
         'strongroom.tenants',
         'strongroom.topic_events'
     ],
@@ -235,11 +238,15 @@ select is(
                 'strongroom_private.is_participant',
                 'strongroom_private.dispatch_runs',
                 'strongroom_private.list_overdue_tenants',
-                'strongroom_private.dispatch_jobs'
+                'strongroom_private.dispatch_jobs',
+                'strongroom_private.search_chunks',
+                'strongroom_private.write_chunks',
+                'strongroom_private.write_terms',
+                'strongroom_private.write_embeddings'
             )
     ),
     null,
-    'hosts need no definer function but the two that policies ask, and those of workers'
+    'hosts need no definer function but those of policies, of workers and of search'
 );
 
 select * from finish();

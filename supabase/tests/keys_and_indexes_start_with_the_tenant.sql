@@ -10,14 +10,24 @@ values
     ('strongroom_private.grants', 'the grant matrix belongs to no tenant'),
     ('strongroom_private.erasure_rules', 'what tables there are belongs to no tenant');
 
--- Indexes of dispatchers, which hand out the work of all tenants: none is unique, so nothing of one
--- tenant can collide with another's.
+-- Indexes of dispatchers, which hand out the work of all tenants, and of words, among which stands the
+-- tenant: none is unique, so nothing of one tenant can collide with another's.
 create table stories.across_tenants (name text, first_column text);
 insert into stories.across_tenants (name, first_column)
 values
     ('strongroom.runs_by_due_time', 'claimable_at'),
     ('strongroom.jobs_by_due_time', 'claimable_at'),
-    ('strongroom.ready_jobs', 'queue');
+    ('strongroom.ready_jobs', 'queue'),
+    ('strongroom_private.chunks_by_term', 'terms');
+
+-- Where the server has pgvector, one for each number of dimensions.
+insert into stories.across_tenants (name, first_column)
+select
+    format('strongroom.%s', c.relname),
+    pg_get_indexdef(c.oid, 1, true)
+from pg_class as c
+where c.relnamespace = 'strongroom'::regnamespace
+    and c.relname ~ '^chunks_near_in_[0-9]+_dimensions$';
 
 create table stories.keys as
 select

@@ -13,7 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 import strongroom
 from strongroom.client import Strongroom
 from strongroom.conformance.adapter import Adapter
-from strongroom.postgres import owner_connection, sql_store
+from strongroom.postgres import find_capabilities, owner_connection, sql_store
 from strongroom.supabase import supabase_store
 from strongroom.transports.base import Arguments, Transport, storable
 from strongroom.transports.postgrest import PostgrestTransport
@@ -148,7 +148,11 @@ class AsSignedInViewer:
             await connection.execute("select set_config('request.jwt.claims', %s, true)", [claims])
             async with strongroom.connect(connection=connection) as user:
                 transport = cast("Any", user.messages)._transport
-                rest = {name: value for name, value in arguments.items() if name != "viewer_id"}
+                rest = {
+                    name: value
+                    for name, value in arguments.items()
+                    if name not in ("viewer_id", "viewer_role_ids")
+                }
                 return cast("str", await transport.call(function, rest))
 
     def connection(self) -> Any:
@@ -176,7 +180,11 @@ class AsApiViewer:
             return await self.host.call(function, arguments)
         token = self.project.as_user(str(arguments["tenant_id"]), str(principal_id))
         user = PostgrestTransport(self.host.client, access_token=token)
-        rest = {name: value for name, value in arguments.items() if name != "viewer_id"}
+        rest = {
+            name: value
+            for name, value in arguments.items()
+            if name not in ("viewer_id", "viewer_role_ids")
+        }
         return await user.call(function, rest)
 
     def unit_of_work(self, tenant_id: str) -> Any:
@@ -273,7 +281,9 @@ async def open_adapter(
                 )
                 transport: Transport = AsSignedInViewer(PoolTransport(pool), users)  # type: ignore[assignment]
                 store = sql_store(
-                    cast("PoolTransport", transport), owner_connection(database.migrator_url)
+                    cast("PoolTransport", transport),
+                    owner_connection(database.migrator_url),
+                    capabilities=await find_capabilities(PoolTransport(pool)),
                 )
         yield Adapter(
             store=store,

@@ -131,6 +131,9 @@ HOSTS_ONLY = {
         "memories",
         "memory_settings",
         "memory_tombstones",
+        "collections",
+        "sources",
+        "chunks",
     ],
 )
 def test_isolation_fails_when_one_table_is_left_open(

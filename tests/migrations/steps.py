@@ -90,8 +90,18 @@ def objects(database: Database) -> list[drift.Row]:
     return query(database, drift.QUERY)
 
 
+def skipped(database: Database) -> list[int]:
+    """Return the versions that the database was given without."""
+    if version_of(database) == 0:
+        return []
+    rows = query(database, "select version from strongroom.schema_history where status = 'skipped'")
+    return [int(version) for (version,) in rows]
+
+
 def drifts(database: Database, version: int = len(STEPS)) -> list[str]:
-    return [str(found) for found in drift.find_drift(objects(database), FINGERPRINT, version)]
+    without = skipped(database)
+    found = drift.find_drift(objects(database), FINGERPRINT, version, without)
+    return [str(one) for one in found]
 
 
 def catalog(database: Database) -> set[tuple[Any, ...]]:

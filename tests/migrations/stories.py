@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 
 import psycopg
 
-from tests.migrations.steps import VERSIONS, query
+from tests.migrations.steps import VERSIONS, query, skipped
 from tests.servers import Database
 
 _HELLO = json.dumps(
@@ -31,8 +31,14 @@ FIRST_TABLE = {
     6: "strongroom.agents",
     7: "strongroom.memories",
     8: "strongroom.evaluation_cases",
+    9: "strongroom.collections",
+    10: "strongroom.chunks",
 }
-"""What each version makes first, so what its way back names first when it would lose rows."""
+"""The first table that each version makes or adds to: its way back names it when it would lose rows."""
+
+FIRST_OBJECT = {version: f"table {table}" for version, table in FIRST_TABLE.items()} | {
+    10: "column strongroom.chunks.embedding"
+}
 
 _FILL: dict[int, list[LiteralString]] = {
     1: [
@@ -127,11 +133,37 @@ _FILL: dict[int, list[LiteralString]] = {
         ),
         "select * from strongroom.finish_evaluation_run('acme', 'e1', 'completed')",
     ],
+    9: [
+        (
+            "select * from strongroom.create_collection('acme', 'docs', 'docs', 'english',"
+            " 'model', '1', 3)"
+        ),
+        "select * from strongroom.create_collection('umbrella', 'docs', 'docs')",
+        (
+            "select * from strongroom.replace_source('acme', 'docs', 'a.md',"
+            ' \'[{"content": "Where is my parcel?"}, {"content": "On its way."}]\', \'source\')'
+        ),
+        (
+            "select * from strongroom.replace_source('umbrella', 'docs', 'a.md',"
+            " '[{\"content\": \"No parcels here.\"}]', 'source')"
+        ),
+        "select * from strongroom.search_knowledge('acme', 'docs', p_text => 'parcels')",
+    ],
+    10: [
+        (
+            "select e.* from strongroom.find_source('acme', 'source') as s,"
+            " strongroom.put_embeddings('acme', s.id, '[[1, 0, 0], [0, 1, 0]]', 'model', '1', 3,"
+            " s.version) as e"
+        ),
+        "select * from strongroom.search_knowledge('acme', 'docs', p_embedding => '[1, 1, 0]')",
+    ],
 }
 
 
 def fill(database: Database, version: int) -> None:
-    """Write what a database of this version can hold, as a host."""
+    """Write what a database of this version can hold, as a host; nothing where it was skipped."""
+    if version in skipped(database):
+        return
     with psycopg.connect(database.host_url, autocommit=True) as connection:
         for statement in _FILL[version]:
             connection.execute(statement)

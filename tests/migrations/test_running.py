@@ -159,7 +159,7 @@ def test_a_way_back_run_past_its_refusal_deletes_nothing(
     with empty_database.connect(user=empty_database.migrator) as connection:
         errors = _run_on(connection, step.down)
     assert refusal(errors[0])[0] == "SR041"
-    assert len(errors) > 10
+    assert len(errors) > 5
     assert catalog(empty_database) == before
     assert drifts(empty_database, step.version) == []
 

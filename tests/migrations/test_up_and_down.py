@@ -19,6 +19,7 @@ from tests.migrations.steps import (
     objects,
     query,
     refusal,
+    skipped,
     version_of,
 )
 from tests.servers import Database, Server
@@ -39,7 +40,11 @@ def test_up_and_down_twice_leaves_nothing(
     for _ in range(2):
         go_up(database, step.version, after=step.version - 1)
         installed.append(objects(database))
-        assert len(installed[-1]) > len(rows) + 50
+        if step.name == "vectors":
+            # A column and its comment, where the server has pgvector, and nothing where it has not.
+            assert len(installed[-1]) == len(rows) + (0 if skipped(database) else 2)
+        else:
+            assert len(installed[-1]) > len(rows) + 50
         go_down(database, step.version - 1)
         assert objects(database) == rows
         assert catalog(database) == before

@@ -138,6 +138,33 @@ VARIANTS = {
 }
 
 
+VECTOR_SCHEMAS = {
+    "superuser": "public",
+    "owner": 'Odd "Place"',
+    "owner_bare": "public",
+    "supabase": "extensions",
+}
+"""Where pgvector lives, for each way of installing: hosts may not even use the odd place."""
+
+
+def _prepare_pgvector(variant: str, server: Server, database: Database) -> None:
+    """Create pgvector, where the server has it, as an administrator would have."""
+    schema = sql.Identifier(VECTOR_SCHEMAS[variant])
+    with server.connect(database.name) as connection:
+        if connection.execute(
+            "select from pg_available_extensions where name = 'vector'"
+        ).fetchall():
+            connection.execute(sql.SQL("create schema if not exists {}").format(schema))
+            connection.execute(
+                sql.SQL("create extension if not exists vector with schema {}").format(schema)
+            )
+            connection.execute(
+                sql.SQL("grant usage on schema {} to {}").format(
+                    schema, sql.Identifier(database.migrator)
+                )
+            )
+
+
 def run_script(connection: psycopg.Connection, text: str) -> None:
     """Run a script of many statements in one transaction."""
     with connection.transaction():
@@ -180,7 +207,9 @@ class Templates:
     _made: dict[tuple[str, str], str] = field(default_factory=dict)
     _failed: dict[tuple[str, str], Exception] = field(default_factory=dict)
 
-    def empty(self, variant: str = "superuser", server: str | None = None) -> Database:
+    def empty(
+        self, variant: str = "superuser", server: str | None = None, *, pgvector: bool = True
+    ) -> Database:
         """Make a database that is prepared for a variant's migrations, but without them."""
         way = VARIANTS[variant]
         running = self.park.get(server, way.kind)
@@ -194,6 +223,8 @@ class Templates:
                     sql.Identifier(name), sql.Identifier(database.migrator)
                 )
             )
+        if pgvector:
+            _prepare_pgvector(variant, running, database)
         return database
 
     def copy(self, variant: str = "superuser", server: str | None = None) -> Database:

@@ -49,15 +49,22 @@ def make_database(templates: Templates) -> Iterator[Callable[..., Database]]:
     """Make databases, dropped afterwards: ``make_database("owner", server="pg16")``.
 
     The first argument is the way of installing: ``superuser`` (default), ``owner``, ``owner_bare``
-    or ``supabase``. With ``installed=False`` all is prepared for the migrations, and none has run.
+    or ``supabase``. With ``installed=False`` all is prepared for the migrations, and none has run; then
+    with ``pgvector=False`` that extension is not there yet.
     """
     with ExitStack() as stack:
 
         def make(
-            variant: str = "superuser", *, server: str | None = None, installed: bool = True
+            variant: str = "superuser",
+            *,
+            server: str | None = None,
+            installed: bool = True,
+            pgvector: bool = True,
         ) -> Database:
-            build = templates.copy if installed else templates.empty
-            return stack.enter_context(dropped_after(build(variant, server)))
+            if installed:
+                return stack.enter_context(dropped_after(templates.copy(variant, server)))
+            empty = templates.empty(variant, server, pgvector=pgvector)
+            return stack.enter_context(dropped_after(empty))
 
         yield make
 

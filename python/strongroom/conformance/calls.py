@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_memory
+from strongroom.conformance import calls_catalog, calls_evaluations, calls_knowledge, calls_memory
 from strongroom.conformance.calls_catalog import CatalogIds, fill_catalog
 from strongroom.conformance.calls_evaluations import EvaluationIds, fill_evaluations
+from strongroom.conformance.calls_knowledge import KnowledgeIds, fill_knowledge
 from strongroom.conformance.calls_memory import MemoryTarget, fill_memory
 from strongroom.conformance.helpers import (
     OWNER,
@@ -63,6 +64,7 @@ class Target:
     catalog: CatalogIds
     memory: MemoryTarget
     evaluation: EvaluationIds
+    knowledge: KnowledgeIds
 
     @property
     def where(self) -> Where:
@@ -92,6 +94,7 @@ class Target:
             catalog=self.catalog.absent(),
             memory=self.memory.absent(),
             evaluation=self.evaluation.absent(),
+            knowledge=self.knowledge.absent(),
         )
 
     def within(self, tenant_id: str) -> Target:
@@ -162,6 +165,7 @@ async def fill(
         catalog=await fill_catalog(store, tenant_id),
         memory=await fill_memory(store, tenant_id),
         evaluation=await fill_evaluations(store, tenant_id),
+        knowledge=await fill_knowledge(store, tenant_id),
     )
 
 
@@ -283,6 +287,11 @@ def _of_evaluation(call: calls_evaluations.Call) -> HostCall:
     return lambda store, target: call(store, target.tenant_id, target.evaluation)
 
 
+def _of_knowledge(call: calls_knowledge.HostCall) -> HostCall:
+    """Call with the ids of the target's collection."""
+    return lambda store, target: call(store, target.tenant_id, target.knowledge)
+
+
 TENANT_READS: dict[str, HostCall] = {
     name: _of_catalog(call) for name, call in calls_catalog.TENANT_READS.items()
 }
@@ -301,6 +310,7 @@ HOST_READS: dict[str, HostCall] = {
     "locks.find": lambda s, t: s.locks.find(tenant_id=t.tenant_id, name=t.lock_name),
     "realtime.find": lambda s, t: s.realtime.find(tenant_id=t.tenant_id, topic=t.topic),
     "realtime.list": lambda s, t: s.realtime.list(tenant_id=t.tenant_id, topic=t.topic),
+    **{name: _of_knowledge(call) for name, call in calls_knowledge.HOST_READS.items()},
 }
 """Reads that hosts alone may do, of what the tenant has."""
 
@@ -335,6 +345,7 @@ HOST_WRITES: dict[str, HostCall] = {
     ),
     **{name: _of_catalog(call) for name, call in calls_catalog.HOST_WRITES.items()},
     **{name: _of_evaluation(call) for name, call in calls_evaluations.HOST_WRITES.items()},
+    **{name: _of_knowledge(call) for name, call in calls_knowledge.HOST_WRITES.items()},
 }
 """Writes that hosts alone may do, to what stands beside conversations."""
 

@@ -12,8 +12,10 @@ from strongroom.in_memory.checkpoints import MemoryCheckpointStore
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
 from strongroom.in_memory.evaluations import MemoryEvaluationStore
+from strongroom.in_memory.indexes import MemoryKeywordIndex, MemoryVectorIndex
 from strongroom.in_memory.interactions import MemoryInteractionStore
 from strongroom.in_memory.jobs import MemoryJobDispatcher
+from strongroom.in_memory.knowledge import MemoryKnowledgeStore
 from strongroom.in_memory.locks import MemoryDistributedLockStore
 from strongroom.in_memory.messages import MemoryMessageStore
 from strongroom.in_memory.principal_memory import MemoryPrincipalMemoryStore
@@ -28,7 +30,15 @@ from strongroom.migrations import load_migrations
 from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
 
 CAPABILITIES: frozenset[Capability] = frozenset(
-    {"transactions", "managed_schema", "durable_jobs", "distributed_locking", "realtime"}
+    {
+        "transactions",
+        "managed_schema",
+        "durable_jobs",
+        "distributed_locking",
+        "realtime",
+        "full_text_search",
+        "vector_search",
+    }
 )
 
 
@@ -80,6 +90,9 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "checkpoints": MemoryCheckpointStore(session, text_policy),
         "interactions": MemoryInteractionStore(session, text_policy),
         "evaluations": MemoryEvaluationStore(session, text_policy),
+        "knowledge": MemoryKnowledgeStore(session, text_policy),
+        "vectors": MemoryVectorIndex(session, text_policy),
+        "keywords": MemoryKeywordIndex(session, text_policy),
         "jobs": MemoryJobDispatcher(session, text_policy),
         "locks": MemoryDistributedLockStore(session, text_policy),
         "realtime": MemoryRealtimePublisher(session, text_policy),

@@ -27,6 +27,7 @@ from strongroom.models.conversations import Conversation
 from strongroom.models.evaluations import EvaluationCase, EvaluationResult, EvaluationRun
 from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
+from strongroom.models.knowledge import Chunk, Collection, Source
 from strongroom.models.locks import Lock
 from strongroom.models.messages import Message
 from strongroom.models.principal_memory import MemoryFact
@@ -73,6 +74,21 @@ class MemorySettings:
     forgotten_at: dt.datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """A chunk, its direction and its terms.
+
+    Attributes:
+        chunk: the chunk.
+        direction: the embedding at length 1; None when it is not embedded.
+        terms: how often each term occurs; None when the chunk is out of the search by words.
+    """
+
+    chunk: Chunk
+    direction: tuple[float, ...] | None
+    terms: dict[str, int] | None
+
+
 @dataclass(slots=True)
 class Tables:
     """Everything of one tenant. Rows are replaced, never changed; messages and summaries in order."""
@@ -113,6 +129,9 @@ class Tables:
     facts: dict[tuple[str, str], StoredFact] = field(default_factory=dict)
     memory_settings: dict[str, MemorySettings] = field(default_factory=dict)
     tombstones: dict[tuple[str, ...], dt.datetime] = field(default_factory=dict)
+    collections: dict[str, Row[Collection]] = field(default_factory=dict)
+    sources: dict[str, Row[Source]] = field(default_factory=dict)
+    chunks: dict[str, tuple[IndexedChunk, ...]] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -148,6 +167,9 @@ class Tables:
             facts=dict(self.facts),
             memory_settings=dict(self.memory_settings),
             tombstones=dict(self.tombstones),
+            collections=dict(self.collections),
+            sources=dict(self.sources),
+            chunks=dict(self.chunks),
         )
 
 

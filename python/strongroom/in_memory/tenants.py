@@ -199,6 +199,9 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
     receipt = PurgeReceipt(
         tables={
             "audit_events": len(tables.audit_events),
+            "chunks": sum(len(chunks) for chunks in tables.chunks.values()),
+            "collections": len(tables.collections),
+            "sources": len(tables.sources),
             "conversation_participants": sum(len(c.participant_ids) for c in conversations),
             "conversations": len(conversations),
             "jobs": len(tables.jobs),
@@ -235,6 +238,9 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
         tables.facts,
         tables.memory_settings,
         tables.tombstones,
+        tables.collections,
+        tables.sources,
+        tables.chunks,
     ):
         rows.clear()
     return receipt

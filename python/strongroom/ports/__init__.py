@@ -4,8 +4,11 @@ from strongroom.ports.agents import AgentStore as AgentStore
 from strongroom.ports.conversations import UNSET as UNSET
 from strongroom.ports.conversations import ConversationStore as ConversationStore
 from strongroom.ports.evaluations import EvaluationStore as EvaluationStore
+from strongroom.ports.indexes import KeywordIndex as KeywordIndex
+from strongroom.ports.indexes import VectorIndex as VectorIndex
 from strongroom.ports.interactions import InteractionStore as InteractionStore
 from strongroom.ports.jobs import JobDispatcher as JobDispatcher
+from strongroom.ports.knowledge import KnowledgeStore as KnowledgeStore
 from strongroom.ports.locks import DistributedLockStore as DistributedLockStore
 from strongroom.ports.messages import MessageStore as MessageStore
 from strongroom.ports.principal_memory import PrincipalMemoryStore as PrincipalMemoryStore

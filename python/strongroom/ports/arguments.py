@@ -54,3 +54,8 @@ def viewer_id(tenant_id: str, viewer: Viewer | None) -> str | None:
             hint="Build the execution context for the tenant that you call with.",
         )
     return viewer.principal_id
+
+
+def viewer_role_ids(viewer: Viewer | None) -> list[Any] | None:
+    """Return the roles that a read with a viewer is filtered by; None without a viewer."""
+    return None if viewer is None else [*viewer.role_ids]

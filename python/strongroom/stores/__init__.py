@@ -3,8 +3,11 @@
 from strongroom.stores.agents import SqlAgentStore as SqlAgentStore
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
 from strongroom.stores.evaluations import SqlEvaluationStore as SqlEvaluationStore
+from strongroom.stores.indexes import SqlKeywordIndex as SqlKeywordIndex
+from strongroom.stores.indexes import SqlVectorIndex as SqlVectorIndex
 from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore
 from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
+from strongroom.stores.knowledge import SqlKnowledgeStore as SqlKnowledgeStore
 from strongroom.stores.locks import SqlDistributedLockStore as SqlDistributedLockStore
 from strongroom.stores.messages import SqlMessageStore as SqlMessageStore
 from strongroom.stores.principal_memory import (

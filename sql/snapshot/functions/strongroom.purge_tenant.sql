@@ -23,6 +23,13 @@ begin
         where k.contype = 'f'
             and c.relnamespace = to_regnamespace('strongroom')
             and c.relname <> 'tenants'
+            -- Who has no id is written under the lock of one who has.
+            and exists (
+                select
+                from pg_attribute as a
+                where a.attrelid = c.oid
+                    and a.attname = 'id'
+            )
         order by c.relname
     loop
         execute format(

@@ -7,7 +7,13 @@ CREATE OR REPLACE FUNCTION strongroom_private.begin_migration(p_version integer,
 AS $function$
 begin
     perform pg_advisory_xact_lock(hashtextextended('strongroom.migrate', 0));
-    if exists (select from strongroom.schema_history as h where h.version = p_version) then
+    -- What was skipped may be run again, also when later ones have been applied since.
+    if exists (
+        select
+        from strongroom.schema_history as h
+        where h.version = p_version
+            and h.status = 'applied'
+    ) then
         perform strongroom_private.fail(
             'schema_version',
             format('strongroom %s (%s) is applied already', to_char(p_version, 'FM0000'), p_name),
@@ -32,4 +38,4 @@ end
 $function$;
 
 comment on function strongroom_private.begin_migration(integer, text) is
-    'The first statement of a migration: one at a time, in order, once. The lock ends with the transaction. Errors: SR041.';
+    'The first statement of a migration: one at a time, in order, once, or again when it was skipped. The lock ends with the transaction. Errors: SR041.';

@@ -24,6 +24,9 @@ begin
             ' select strongroom_private.publish_erasure_rule(...).'
         );
     end if;
+    delete from strongroom.schema_history as h
+    where h.version = p_version
+        and h.status = 'skipped';
     insert into strongroom.schema_history (version, name, status, reason)
     values (
         p_version,

@@ -1,0 +1,369 @@
+"""What the calls on sources and their chunks do, and the pages of knowledge."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from typing import Any
+
+from strongroom.errors import AlreadyExists, InvalidArgument
+from strongroom.in_memory.base import check_version, check_writable
+from strongroom.in_memory.database import Row, Tables
+from strongroom.in_memory.knowledge_functions import (
+    Eyes,
+    check_embedding,
+    check_subjects,
+    direction_of,
+    not_found,
+    require_collection,
+)
+from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
+from strongroom.in_memory.terms import count_terms
+from strongroom.in_memory.values import METADATA_BYTES, check_size
+from strongroom.models.base import JsonValue
+from strongroom.models.knowledge import Chunk, Collection, EmbeddingModel, Source
+from strongroom.models.pages import Direction, Page
+from strongroom.models.tenants import PurgeReceipt
+
+_MODEL = ("embedding_model", "embedding_version", "embedding_dimensions")
+
+
+def _by_creation(record: Collection | Source) -> Key:
+    since_1970 = record.created_at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    return [since_1970 // dt.timedelta(microseconds=1), record.id]
+
+
+def list_collections(
+    tables: Tables,
+    *,
+    limit: int,
+    after: str | None,
+    before: str | None,
+    direction: Direction,
+    name: str | None,
+) -> Page[Collection]:
+    """Return a page of collections, forward newest first."""
+    check_page(after, before)
+    return page_of(
+        (row.record for row in tables.collections.values() if name in (None, row.record.name)),
+        key=_by_creation,
+        descending=direction == "forward",
+        scope=cursor_scope("collections", [name], direction),
+        limit=limit,
+        after=after,
+        before=before,
+    )
+
+
+def find_source(
+    tables: Tables,
+    *,
+    source_id: str,
+    viewer_id: str | None,
+    viewer_role_ids: list[str] | None,
+    deleted: bool,
+) -> Source | None:
+    """Return a source that the viewer may see."""
+    row = tables.sources.get(source_id)
+    eyes = Eyes.of(viewer_id, viewer_role_ids)
+    return (
+        row.record
+        if row
+        and (row.record.deleted_at is not None) == deleted
+        and eyes.see(tables, row.record.auth_subjects)
+        else None
+    )
+
+
+def list_sources(
+    tables: Tables,
+    *,
+    collection_id: str,
+    limit: int,
+    after: str | None,
+    before: str | None,
+    direction: Direction,
+    viewer_id: str | None,
+    viewer_role_ids: list[str] | None,
+    external_ref: str | None,
+    source_type: str | None,
+    deleted: bool,
+) -> Page[Source]:
+    """Return a page of sources, forward newest first."""
+    check_page(after, before)
+    eyes = Eyes.of(viewer_id, viewer_role_ids)
+    filters: list[JsonValue] = [
+        collection_id,
+        viewer_id,
+        sorted(eyes.subjects) if viewer_id else None,  # type: ignore[list-item]
+        external_ref,
+        source_type,
+        deleted,
+    ]
+    scope = cursor_scope("sources", filters, direction)
+    require_collection(tables, collection_id)
+    return page_of(
+        (
+            source
+            for row in tables.sources.values()
+            if (source := row.record).collection_id == collection_id
+            and (source.deleted_at is not None) == deleted
+            and external_ref in (None, source.external_ref)
+            and source_type in (None, source.source_type)
+            and eyes.see(tables, source.auth_subjects)
+        ),
+        key=_by_creation,
+        descending=direction == "forward",
+        scope=scope,
+        limit=limit,
+        after=after,
+        before=before,
+    )
+
+
+def list_stale_sources(
+    tables: Tables,
+    *,
+    collection_id: str,
+    model: dict[str, Any] | None,
+    limit: int,
+    after: str | None,
+    before: str | None,
+    direction: Direction,
+) -> Page[Source]:
+    """Return a page of the living sources that are not embedded with a model."""
+    check_page(after, before)
+    scope = cursor_scope(
+        "stale_sources", [collection_id, [*model.values()] if model else None], direction
+    )
+    collection = require_collection(tables, collection_id)
+    wanted = EmbeddingModel(**model) if model else collection.model
+    return page_of(
+        (
+            row.record
+            for row in tables.sources.values()
+            if row.record.collection_id == collection_id
+            and row.record.deleted_at is None
+            and row.record.model != wanted
+        ),
+        key=_by_creation,
+        descending=direction == "forward",
+        scope=scope,
+        limit=limit,
+        after=after,
+        before=before,
+    )
+
+
+def _living(tables: Tables, source_id: str) -> Row[Source]:
+    row = tables.sources.get(source_id)
+    if row is None or row.record.deleted_at is not None:
+        raise not_found("source")
+    return row
+
+
+def update_source(
+    tables: Tables, *, source_id: str, expected_version: int, changes: dict[str, Any]
+) -> Source:
+    """Change fields, given the version that was read."""
+    check_writable(tables)
+    if "metadata" in changes:
+        check_size("changes.metadata", changes["metadata"], METADATA_BYTES)
+    if "auth_subjects" in changes:
+        check_subjects("changes.auth_subjects", changes["auth_subjects"])
+        changes = {**changes, "auth_subjects": tuple(sorted({*changes["auth_subjects"]}))}
+    row = _living(tables, source_id)
+    check_version("source", expected_version, row.record.version)
+    return _changed(tables, row.record, **changes)
+
+
+def _changed(tables: Tables, source: Source, **changes: Any) -> Source:
+    """Store a change; what it was replaced with is no longer known."""
+    changed = source.replace(**changes, version=source.version + 1, updated_at=tables.now)
+    tables.sources[source.id] = Row(changed, None)
+    return changed
+
+
+def soft_delete_source(tables: Tables, *, source_id: str) -> Source:
+    """Hide it."""
+    check_writable(tables)
+    row = tables.sources.get(source_id)
+    if row is None:
+        raise not_found("source")
+    if row.record.deleted_at is not None:
+        return row.record
+    return _marked(tables, row, deleted_at=tables.now)
+
+
+def _marked(tables: Tables, row: Row[Source], **changes: Any) -> Source:
+    changed = row.record.replace(**changes, version=row.record.version + 1, updated_at=tables.now)
+    tables.sources[changed.id] = Row(changed, row.created_with)
+    return changed
+
+
+def restore_source(tables: Tables, *, source_id: str) -> Source:
+    """Bring it back, unless its name is taken."""
+    check_writable(tables)
+    row = tables.sources.get(source_id)
+    if row is None:
+        raise not_found("source")
+    source = row.record
+    if source.deleted_at is None:
+        return source
+    for other in tables.sources.values():
+        if (
+            other.record.deleted_at is None
+            and other.record.collection_id == source.collection_id
+            and other.record.external_ref == source.external_ref
+        ):
+            raise AlreadyExists(
+                "another source has taken the external_ref meanwhile",
+                detail={"path": "external_ref", "record": "source"},
+                hint="Delete the other source, and restore again.",
+            )
+    return _marked(tables, row, deleted_at=None)
+
+
+def purge_source(tables: Tables, *, source_id: str) -> PurgeReceipt:
+    """Delete it with its chunks."""
+    check_writable(tables)
+    chunks = tables.chunks.pop(source_id, ())
+    gone = tables.sources.pop(source_id, None)
+    return PurgeReceipt(tables={"sources": 1 if gone else 0, "chunks": len(chunks)})
+
+
+def find_chunk(
+    tables: Tables,
+    *,
+    source_id: str,
+    number: int,
+    viewer_id: str | None,
+    viewer_role_ids: list[str] | None,
+) -> Chunk | None:
+    """Return a chunk that the viewer may see."""
+    for chunk in visible_chunks(tables, source_id, viewer_id, viewer_role_ids):
+        if chunk.number == number:
+            return chunk
+    return None
+
+
+def visible_chunks(
+    tables: Tables, source_id: str, viewer_id: str | None, viewer_role_ids: list[str] | None
+) -> list[Chunk]:
+    """Return the chunks of a source that the viewer may see, in order."""
+    source = find_source(
+        tables,
+        source_id=source_id,
+        viewer_id=viewer_id,
+        viewer_role_ids=viewer_role_ids,
+        deleted=False,
+    )
+    eyes = Eyes.of(viewer_id, viewer_role_ids)
+    return [
+        indexed.chunk
+        for indexed in (tables.chunks[source_id] if source else ())
+        if indexed.chunk.auth_subjects is None or eyes.see(tables, indexed.chunk.auth_subjects)
+    ]
+
+
+def list_chunks(
+    tables: Tables,
+    *,
+    source_id: str,
+    limit: int,
+    after: str | None,
+    before: str | None,
+    direction: Direction,
+    viewer_id: str | None,
+    viewer_role_ids: list[str] | None,
+) -> Page[Chunk]:
+    """Return a page of chunks, in order."""
+    check_page(after, before)
+    eyes = Eyes.of(viewer_id, viewer_role_ids)
+    seen_by: JsonValue = sorted(eyes.subjects) if viewer_id else None  # type: ignore[assignment]
+    page = page_of(
+        visible_chunks(tables, source_id, viewer_id, viewer_role_ids),
+        key=lambda chunk: [chunk.number],
+        descending=direction == "backward",
+        scope=cursor_scope("chunks", [source_id, seen_by], direction),
+        limit=limit,
+        after=after,
+        before=before,
+    )
+    found = find_source(
+        tables,
+        source_id=source_id,
+        viewer_id=viewer_id,
+        viewer_role_ids=viewer_role_ids,
+        deleted=False,
+    )
+    if found is None:
+        raise not_found("source")
+    return page
+
+
+def put_embeddings(
+    tables: Tables,
+    *,
+    source_id: str,
+    embeddings: list[list[float]],
+    model: dict[str, Any],
+    expected_version: int,
+) -> Source:
+    """Embed the chunks of a source anew."""
+    check_writable(tables)
+    source = _living(tables, source_id).record
+    check_version("source", expected_version, source.version)
+    wanted = EmbeddingModel(**model)
+    require_collection(tables, source.collection_id, wanted)
+    if len(embeddings) != source.chunk_count:
+        raise InvalidArgument(
+            f"embeddings has {len(embeddings)} entries, the source {source.chunk_count} chunks",
+            detail={
+                "path": "embeddings",
+                "expected": source.chunk_count,
+                "actual": len(embeddings),
+            },
+            hint="Give one embedding for each chunk of the source, in order.",
+        )
+    for index, embedding in enumerate(embeddings):
+        check_embedding(f"embeddings[{index}]", embedding, wanted.dimensions)
+    tables.chunks[source_id] = tuple(
+        replace(chunk, direction=direction_of(embedding))
+        for chunk, embedding in zip(tables.chunks[source_id], embeddings, strict=True)
+    )
+    values = (wanted.name, wanted.version, wanted.dimensions)
+    return _changed(tables, source, **dict(zip(_MODEL, values, strict=True)))
+
+
+def remove_embeddings(tables: Tables, *, source_id: str) -> Source:
+    """Take the chunks of a source out of the search by embeddings."""
+    check_writable(tables)
+    source = _living(tables, source_id).record
+    if source.model is None:
+        return source
+    tables.chunks[source_id] = tuple(
+        replace(chunk, direction=None) for chunk in tables.chunks[source_id]
+    )
+    return _changed(tables, source, **dict.fromkeys(_MODEL))
+
+
+def put_keywords(tables: Tables, *, source_id: str) -> int:
+    """Put the chunks of a source into the search by words."""
+    check_writable(tables)
+    _living(tables, source_id)
+    tables.chunks[source_id] = tuple(
+        replace(chunk, terms=count_terms(chunk.chunk.content)) for chunk in tables.chunks[source_id]
+    )
+    return len(tables.chunks[source_id])
+
+
+def remove_keywords(tables: Tables, *, source_id: str) -> int:
+    """Take the chunks of a source out of the search by words."""
+    check_writable(tables)
+    _living(tables, source_id)
+    found = sum(chunk.terms is not None for chunk in tables.chunks[source_id])
+    tables.chunks[source_id] = tuple(
+        replace(chunk, terms=None) for chunk in tables.chunks[source_id]
+    )
+    return found
