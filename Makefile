@@ -26,7 +26,7 @@ READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-for-demo
 NODE_READY := $(if $(shell command -v npm),node_modules/.ready)
 PYTEST := $(BIN)/python -m pytest
-PARALLEL := $(if $(filter-out 0,$(WORKERS)),-n $(WORKERS) --dist loadfile)
+PARALLEL := $(if $(filter-out 0,$(WORKERS)),-n $(WORKERS) --dist loadgroup)
 
 say = @printf '\033[1m== %s\033[0m\n' "$(1)"
 ifdef NO_COLOR

@@ -1,5 +1,7 @@
 """What every test can use."""
 
+import pytest
+
 from tests.servers.fixtures import (
     database,
     durable_server,
@@ -29,3 +31,19 @@ __all__ = [
     "servers",
     "templates",
 ]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Say which tests of a parallel run belong together: those of a file, or of a place in it.
+
+    The suite on all servers is one file and most of all tests: it is shared out by server.
+    """
+    parameters = (
+        item.callspec.params
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else {}
+    )
+    place = f"-{parameters['place']}" if "place" in parameters else ""
+    item.add_marker(
+        pytest.mark.xdist_group(f"{item.path.relative_to(item.config.rootpath)}{place}")
+    )

@@ -38,31 +38,41 @@ def has_users(database: Database) -> bool:
     return database.host == "app_host"
 
 
-@asynccontextmanager
-async def user_store(
-    database: Database, tenant_id: str, principal_id: str
-) -> AsyncIterator[Strongroom]:
-    """Open a store over a caller's own pool, whose connections act as a signed-in user."""
+@dataclass(frozen=True)
+class Users:
+    """Stores over a caller's own connection, which acts as a signed-in user.
 
-    async def sign_in(connection: psycopg.AsyncConnection[Any]) -> None:
-        await connection.execute("set role authenticated")
-        await connection.execute(
-            "select set_config('request.jwt.claims', %s, false)",
-            [json.dumps(claims_of(tenant_id, principal_id))],
+    Connections are used again, by whoever signs in next: as behind an API that has a pool of them.
+    """
+
+    database: Database
+    _free: list[psycopg.AsyncConnection[Any]] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def store(self, tenant_id: str, principal_id: str) -> AsyncIterator[Strongroom]:
+        connection = (
+            self._free.pop()
+            if self._free
+            else await psycopg.AsyncConnection.connect(
+                self.database.url(user="authenticator"), autocommit=True
+            )
         )
+        try:
+            await connection.execute("set role authenticated")
+            await connection.execute(
+                "select set_config('request.jwt.claims', %s, false)",
+                [json.dumps(claims_of(tenant_id, principal_id))],
+            )
+            async with strongroom.connect(connection=connection) as store:
+                yield store
+        except BaseException:
+            await connection.close()
+            raise
+        self._free.append(connection)
 
-    async with (
-        AsyncConnectionPool[Any](
-            database.url(user="authenticator"),
-            kwargs={"autocommit": True},
-            configure=sign_in,
-            min_size=1,
-            max_size=2,
-            open=False,
-        ) as pool,
-        strongroom.connect(pool=pool) as store,
-    ):
-        yield store
+    async def close(self) -> None:
+        while self._free:
+            await self._free.pop().close()
 
 
 @dataclass(frozen=True)
@@ -251,7 +261,9 @@ async def open_adapter(
         async with strongroom.connect(database.host_url, **options, **more) as store:
             yield store
 
+    users = Users(database)
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(users.close)
         if way == "pool":
             store = await stack.enter_async_context(open_plain())
         elif way == "pooler":
@@ -274,12 +286,12 @@ async def open_adapter(
             if way == "callers_pool":
                 store = await stack.enter_async_context(strongroom.connect(pool=pool, **as_owner))
             else:
-                users = await stack.enter_async_context(
+                viewers = await stack.enter_async_context(
                     AsyncConnectionPool[Any](
                         database.url(user="authenticator"), min_size=1, max_size=2, open=False
                     )
                 )
-                transport: Transport = AsSignedInViewer(PoolTransport(pool), users)  # type: ignore[assignment]
+                transport: Transport = AsSignedInViewer(PoolTransport(pool), viewers)  # type: ignore[assignment]
                 store = sql_store(
                     cast("PoolTransport", transport),
                     owner_connection(database.migrator_url),
@@ -289,11 +301,7 @@ async def open_adapter(
             store=store,
             open_second=open_plain,
             open_replacing=lambda: open_plain(text_policy="replace"),
-            as_user=(
-                (lambda tenant_id, principal_id: user_store(database, tenant_id, principal_id))
-                if has_users(database)
-                else None
-            ),
+            as_user=users.store if has_users(database) else None,
             visible_tenants=LookAt(database),
             parallel_units=way != "callers_connection",
         )

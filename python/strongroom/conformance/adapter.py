@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol
 
 import pytest
 
@@ -46,6 +46,8 @@ class Adapter:
         as_user: ``as_user(tenant_id, principal_id)`` opens a store that acts as that signed-in user.
         visible_tenants: a raw look at the tables; needed with ``row_level_security``.
         parallel_units: whether several tasks may have units of work at once.
+        kept: what tests look at without changing it, made once while the adapter is open. A fixture
+            that hands out the same adapter many times makes the suite faster.
     """
 
     store: Strongroom
@@ -54,6 +56,7 @@ class Adapter:
     as_user: Callable[[str, str], Opened] | None = None
     visible_tenants: LookAtTables | None = None
     parallel_units: bool = True
+    kept: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @property
     def capabilities(self) -> frozenset[Capability]:

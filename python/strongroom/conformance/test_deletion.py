@@ -11,25 +11,39 @@ from strongroom.conformance.calls import (
     OWN_WRITES,
     READS,
     WRITES,
+    Target,
     everything,
     fill,
 )
 from strongroom.conformance.helpers import result_of
+from strongroom.conformance.kept import kept
 from strongroom.errors import NotFound
 from strongroom.models import NewMessage
 
 
+async def _deleted(adapter: Adapter) -> Target:
+    """Return a filled conversation that is soft-deleted, and stays so."""
+    target = await kept(adapter, "deleted")
+    await adapter.store.conversations.soft_delete(**target.where)
+    return target
+
+
 @pytest.mark.parametrize("method", sorted(READS))
 async def test_after_soft_delete_it_reads_as_absent(adapter: Adapter, method: str) -> None:
+    target = await _deleted(adapter)
+    deleted = await result_of(READS[method](adapter.store, target, None))
+    assert deleted == await result_of(READS[method](adapter.store, target.absent(), None))
+    living = await kept(adapter)
+    assert await result_of(READS[method](adapter.store, living, None)) != deleted
+
+
+async def test_restoring_brings_everything_back(adapter: Adapter) -> None:
     target = await fill(adapter.store)
     before = await everything(adapter.store, target)
     await adapter.store.conversations.soft_delete(**target.where)
-    deleted = await result_of(READS[method](adapter.store, target, None))
-    assert deleted == await result_of(READS[method](adapter.store, target.absent(), None))
     restored = await adapter.store.conversations.restore(**target.where)
     after = await everything(adapter.store, target)
-    names = list(READS)
-    for name, old, new in zip(names, before, after, strict=True):
+    for name, old, new in zip(READS, before, after, strict=True):
         if name.startswith("conversations."):
             assert new == restored
         else:

@@ -29,14 +29,15 @@ from strongroom.conformance.helpers import (
     say,
     walk,
 )
+from strongroom.conformance.kept import kept
 from strongroom.errors import NotFound, StrongroomError, TenantMismatch
 from strongroom.models import ExecutionContext, Viewer
 
 
 @pytest.mark.parametrize("method", sorted(READS))
 async def test_reading_anothers_id_is_reading_an_absent_one(adapter: Adapter, method: str) -> None:
-    theirs = await fill(adapter.store)
-    mine = await fill(adapter.store)
+    theirs = await kept(adapter)
+    mine = await kept(adapter, "mine")
     foreign = await result_of(READS[method](adapter.store, theirs.within(mine.tenant_id), None))
     absent = await result_of(READS[method](adapter.store, mine.absent(), None))
     assert foreign == absent
@@ -47,8 +48,8 @@ async def test_reading_anothers_id_is_reading_an_absent_one(adapter: Adapter, me
 async def test_writing_to_anothers_id_is_writing_to_an_absent_one_b35_b87(
     adapter: Adapter, method: str
 ) -> None:
-    theirs = await fill(adapter.store)
-    mine = await fill(adapter.store)
+    theirs = await kept(adapter)
+    mine = await kept(adapter, "mine")
     before = await everything(adapter.store, theirs)
     foreign = await result_of(WRITES[method](adapter.store, theirs.within(mine.tenant_id)))
     absent = await result_of(WRITES[method](adapter.store, mine.absent()))
@@ -63,8 +64,8 @@ async def test_reading_what_another_has_beside_is_reading_what_is_absent(
     adapter: Adapter, method: str
 ) -> None:
     read = {**HOST_READS, **TENANT_READS}[method]
-    theirs = await fill(adapter.store)
-    mine = await fill(adapter.store)
+    theirs = await kept(adapter)
+    mine = await kept(adapter, "mine")
     foreign = await result_of(read(adapter.store, theirs.within(mine.tenant_id)))
     absent = await result_of(read(adapter.store, mine.absent()))
     assert foreign == absent
@@ -103,7 +104,7 @@ async def test_writing_to_what_another_has_beside_changes_nothing_b87(
     adapter: Adapter, method: str
 ) -> None:
     theirs = await fill(adapter.store)
-    mine = await fill(adapter.store)
+    mine = await kept(adapter, "mine")
     before = await everything_beside(adapter.store, theirs)
     write = {**HOST_WRITES, **OWN_WRITES}[method]
     foreign = await result_of(write(adapter.store, theirs.within(mine.tenant_id)))
@@ -251,8 +252,8 @@ async def test_row_security_shows_a_user_their_tenant_alone(adapter: Adapter) ->
 
 @pytest.mark.parametrize("method", sorted(READS))
 async def test_a_user_of_another_tenant_reads_nothing(adapter: Adapter, method: str) -> None:
-    theirs = await fill(adapter.store, visibility="tenant")
-    mine = await fill(adapter.store)
+    theirs = await kept(adapter, visibility="tenant")
+    mine = await kept(adapter, "mine")
     async with adapter.user(mine.tenant_id, OWNER) as user:
         foreign = await result_of(READS[method](user, theirs.within(mine.tenant_id), None))
         absent = await result_of(READS[method](user, mine.absent(), None))

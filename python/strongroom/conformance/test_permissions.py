@@ -30,6 +30,7 @@ from strongroom.conformance.helpers import (
     said,
     walk,
 )
+from strongroom.conformance.kept import kept
 from strongroom.errors import AlreadyExists, NotFound, PermissionDenied, TenantMismatch
 from strongroom.models import Viewer
 
@@ -38,7 +39,7 @@ READERS = [OWNER, PARTICIPANT]
 
 @pytest.mark.parametrize("method", sorted(READS))
 async def test_owner_and_participants_read_and_nobody_else(adapter: Adapter, method: str) -> None:
-    target = await fill(adapter.store)
+    target = await kept(adapter)
     as_host = await result_of(READS[method](adapter.store, target, None))
     for principal_id in READERS:
         viewer = Viewer(principal_id=principal_id)
@@ -51,7 +52,7 @@ async def test_owner_and_participants_read_and_nobody_else(adapter: Adapter, met
 
 @pytest.mark.parametrize("method", sorted(READS))
 async def test_the_whole_tenant_reads_what_is_open_to_it(adapter: Adapter, method: str) -> None:
-    target = await fill(adapter.store, visibility="tenant")
+    target = await kept(adapter, visibility="tenant")
     stranger = Viewer(principal_id=STRANGER)
     as_host = await result_of(READS[method](adapter.store, target, None))
     assert await result_of(READS[method](adapter.store, target, stranger)) == as_host
@@ -137,8 +138,8 @@ async def test_a_deleted_conversation_is_shown_to_hosts_only(
 
 @pytest.mark.parametrize("method", sorted(READS))
 async def test_a_signed_in_user_reads_what_a_viewer_reads(adapter: Adapter, method: str) -> None:
-    private = await fill(adapter.store)
-    shared = await fill(adapter.store, private.tenant_id, visibility="tenant")
+    private = await kept(adapter)
+    shared = await kept(adapter, visibility="tenant", beside=private)
     for principal_id in (OWNER, PARTICIPANT, STRANGER):
         viewer = Viewer(principal_id=principal_id)
         async with adapter.user(private.tenant_id, principal_id) as user:
@@ -253,7 +254,7 @@ HOSTS_ONLY = sorted(set(WRITES) - {"messages.append", "conversations.soft_delete
 async def test_what_only_hosts_may_do_is_refused_to_the_owner(
     adapter: Adapter, method: str
 ) -> None:
-    target = await fill(adapter.store)
+    target = await kept(adapter)
     before = await everything(adapter.store, target)
     async with adapter.user(target.tenant_id, OWNER) as user:
         with pytest.raises(PermissionDenied):
@@ -265,7 +266,7 @@ async def test_what_only_hosts_may_do_is_refused_to_the_owner(
 async def test_what_stands_beside_conversations_is_for_hosts_alone(
     adapter: Adapter, method: str
 ) -> None:
-    target = await fill(adapter.store, visibility="tenant")
+    target = await kept(adapter, visibility="tenant")
     before = await everything_beside(adapter.store, target)
     async with adapter.user(target.tenant_id, OWNER) as user:
         with pytest.raises(PermissionDenied):

@@ -1,0 +1,26 @@
+"""How the suite is run here: one event loop a module, and word of what has failed."""
+
+from collections.abc import Generator
+
+import pytest
+
+HAS_FAILED = pytest.StashKey[bool]()
+"""Whether the test itself has failed, for the teardown of its fixtures."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the tests on servers share a loop, and with it an open store."""
+    for item in items:
+        if item.path.name == "test_postgresql.py" and item.get_closest_marker("asyncio"):
+            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember a failure."""
+    report = yield
+    if report.when == "call":
+        item.stash[HAS_FAILED] = report.failed
+    return report
