@@ -419,8 +419,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     -- A hint and no more: workers also poll. No ids, so equal notifications of a transaction are
-    -- one.
-    perform pg_notify('strongroom_work', 'run');
+    -- one. As is_notifying says of jobs: it can be turned off, and stops before the server's queue
+    -- is full, because then a COMMIT would fail.
+    if coalesce(current_setting('strongroom.notify', true), '') <> 'off'
+        and pg_notification_queue_usage() < 0.5
+    then
+        perform pg_notify('strongroom_work', 'run');
+    end if;
 end
 $$;
 comment on function strongroom_private.wake_workers() is

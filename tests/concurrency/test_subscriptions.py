@@ -273,3 +273,18 @@ def test_only_ids_are_told_b75(database: Database) -> None:
         (told,) = spy.notifies(timeout=5, stop_after=1)
     assert "secret" not in told.payload
     assert 3000 < len(told.payload.encode()) < 8000
+
+
+def test_workers_are_told_of_runs_unless_notify_is_off_b75(database: Database) -> None:
+    with database.connect() as listener, database.connect(user=database.host) as host:
+        listener.execute("listen strongroom_work")
+        host.execute("select strongroom.create_tenant('t', 'T')")
+        host.execute(
+            "select strongroom.create_conversation('t', 'u', 'c' || i) from unnest('{1,2}'::int[]) as i"
+        )
+        host.execute("select strongroom.create_run('t', 'c1')")
+        host.execute("set strongroom.notify = 'off'")
+        host.execute("select strongroom.create_run('t', 'c2')")
+        host.execute("select pg_notify('strongroom_work', 'end')")
+        told = [notify.payload for notify in listener.notifies(timeout=20, stop_after=2)]
+    assert told == ["run", "end"]

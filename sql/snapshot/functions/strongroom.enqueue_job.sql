@@ -35,8 +35,8 @@ begin
         );
     end if;
     v_digest := strongroom_private.digest(jsonb_build_array(
-        p_kind, p_payload, p_queue, p_dedupe_key, p_priority, p_delay_seconds, p_max_attempts,
-        p_backoff_seconds, p_max_backoff_seconds
+        p_kind, p_payload, p_queue, p_dedupe_key, coalesce(p_priority, 0), p_delay_seconds,
+        p_max_attempts, p_backoff_seconds, p_max_backoff_seconds
     ));
     v_is_due := p_delay_seconds = 0;
     -- A job that holds the key may end between the two statements; then the key is free, and the

@@ -54,6 +54,10 @@ begin
     where t.tenant_id = p_tenant_id
         and t.id = p_topic
     for no key update;
+    if not found then
+        -- The tenant has been purged between the two statements.
+        perform strongroom_private.fail_missed_write('tenant', null, null);
+    end if;
 
     return query
     with input as materialized (
