@@ -12,6 +12,7 @@ from strongroom.infrastructure.work_signals import WorkSignals
 from strongroom.models.health import Capability, Health
 from strongroom.ports import (
     AgentStore,
+    AuditStore,
     CheckpointStore,
     ConversationStore,
     DistributedLockStore,
@@ -29,6 +30,7 @@ from strongroom.ports import (
     SkillStore,
     TenantStore,
     ThreadSummaryStore,
+    UsageStore,
     VectorIndex,
 )
 
@@ -55,6 +57,8 @@ class Ports:
     jobs: JobDispatcher
     locks: DistributedLockStore
     realtime: RealtimePublisher
+    usage: UsageStore
+    audit: AuditStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from strongroom.models.health import Capability, Health
 from strongroom.schema import Connect, SqlSchemaManager
 from strongroom.stores import (
     SqlAgentStore,
+    SqlAuditStore,
     SqlCheckpointStore,
     SqlConversationStore,
     SqlDistributedLockStore,
@@ -35,6 +36,7 @@ from strongroom.stores import (
     SqlSkillStore,
     SqlTenantStore,
     SqlThreadSummaryStore,
+    SqlUsageStore,
     SqlVectorIndex,
 )
 from strongroom.transports.base import Transport
@@ -123,6 +125,8 @@ def sql_ports(
         "keywords": SqlKeywordIndex(transport),
         "jobs": SqlJobDispatcher(transport),
         "locks": SqlDistributedLockStore(transport),
+        "usage": SqlUsageStore(transport),
+        "audit": SqlAuditStore(transport),
         "realtime": PostgresRealtimePublisher(
             transport, connect=connect_to_listen, in_unit=in_unit
         ),

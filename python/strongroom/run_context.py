@@ -15,6 +15,8 @@ from strongroom.models.parts import TextPart
 from strongroom.models.runs import Checkpoint, FinalStatus, NewRunEvent, Run, WaitingStatus
 from strongroom.models.session_state import SessionState
 from strongroom.models.summaries import History
+from strongroom.models.usage import RunUsage
+from strongroom.run_usage import UsageBuffer
 
 
 class Paused(Exception):
@@ -60,16 +62,17 @@ class Approval(Record):
 
 
 class TurnResult(Record):
-    """What a handler returns: the turn's messages, and the session state if it changed."""
+    """What a handler returns: the turn's messages, the session state if it changed, and usage."""
 
     messages: tuple[NewMessage, ...] = ()
     state: JsonObject | None = None
+    usage: tuple[RunUsage, ...] = ()
 
     @classmethod
     def of(cls, value: TurnResult | str | Sequence[NewMessage] | None) -> Self:
         """Take a result, a text, messages, or nothing."""
         if isinstance(value, TurnResult):
-            return cls(messages=value.messages, state=value.state)
+            return cls(messages=value.messages, state=value.state, usage=value.usage)
         if value is None:
             return cls()
         if isinstance(value, str):
@@ -96,6 +99,7 @@ class RunContext:
         self._store = store
         self._sequence = run.last_checkpoint_sequence
         self._state: SessionState | None = None
+        self.usage = UsageBuffer(store, run)
 
     async def load(self) -> None:
         """Load the newest checkpoint; the worker does it before it calls the handler."""
@@ -119,8 +123,9 @@ class RunContext:
         return dict(self._state.state)
 
     async def save_checkpoint(self, state: Json = None, *, data: bytes | None = None) -> None:
-        """Save where to go on after a crash: JSON, bytes, or both."""
+        """Save where to go on after a crash: JSON, bytes, or both; and what was used up to here."""
         self.check_cancelled()
+        await self.usage.flush()
         saved = await self._store.checkpoints.save(
             tenant_id=self.run.tenant_id,
             run_id=self.run.id,
@@ -146,6 +151,21 @@ class RunContext:
             claim_token=self.claim_token,
             events=[NewRunEvent(kind=kind, data=data or {})],
         )
+
+    def record_usage(self, *events: RunUsage) -> None:
+        """Record what a step used and cost: written with the next checkpoint, pause, retry, or the end.
+
+        However the run ends, it is written; but a worker that has lost its claim writes nothing, and
+        one that dies writes what it had up to its last checkpoint.
+
+        Args:
+            *events: run, conversation, agent and principal come from the run; where ``step_id`` is given,
+                it names one attempt of a step.
+
+        Raises:
+            InvalidArgument: SR001, LimitExceeded: SR004, it could not be written.
+        """
+        self.usage.add(*events)
 
     async def stream_text(self, text: str) -> None:
         """Stream a piece of the answer; it is kept even if the run fails or is cancelled."""
@@ -277,6 +297,7 @@ class RunContext:
 
     async def pause(self, status: WaitingStatus) -> None:
         """Give the run back until its interactions are resolved."""
+        await self.usage.flush()
         await self._store.runs.transition(
             tenant_id=self.run.tenant_id,
             run_id=self.run.id,
@@ -286,6 +307,7 @@ class RunContext:
 
     async def retry_later(self, delay_seconds: float, error: JsonObject) -> None:
         """Give the run back, to be claimed again after a delay."""
+        await self.usage.flush()
         await self._store.runs.retry_later(
             tenant_id=self.run.tenant_id,
             run_id=self.run.id,
@@ -296,6 +318,7 @@ class RunContext:
 
     async def release(self) -> None:
         """Give the run back at once, at no cost of an attempt."""
+        await self.usage.flush()
         await self._store.runs.release(
             tenant_id=self.run.tenant_id, run_id=self.run.id, claim_token=self.claim_token
         )
@@ -307,7 +330,8 @@ class RunContext:
         state: JsonObject | None,
         error: JsonObject | None,
     ) -> None:
-        """Commit the turn."""
+        """Commit the turn, and with it what is left of the usage."""
+        await self.usage.flush(all_but=500)
         await self._store.runs.finish(
             tenant_id=self.run.tenant_id,
             run_id=self.run.id,
@@ -317,7 +341,9 @@ class RunContext:
             error=error,
             state=state,
             state_expected_version=None if state is None else await self._state_version(),
+            usage=self.usage.pending,
         )
+        self.usage.pending.clear()
 
     async def _state_version(self) -> int:
         if self._state is None:

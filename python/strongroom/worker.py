@@ -202,6 +202,8 @@ class DurableWorker:
         except NotFound:
             self.counts.lost += 1
             log.warning("run %s is gone: its conversation was deleted", run.id)
+            # What was used was used; the ledger takes it also when the run is gone.
+            await context.usage.salvage(of_a_living_run=False)
         except StrongroomError as error:
             # Nothing is lost: the lease ends, and another attempt begins from the last checkpoint.
             self.counts.lost += 1
@@ -268,6 +270,7 @@ class DurableWorker:
 
     async def _complete(self, context: RunContext, result: TurnResult) -> None:
         try:
+            context.record_usage(*result.usage)
             await self._finish(context, "completed", result.messages, result.state)
         except VersionConflict as error:
             # Somebody changed the session state meanwhile: the turn begins again from what is there now.
@@ -275,6 +278,7 @@ class DurableWorker:
         except InvalidArgument as error:
             # What cannot be stored must not keep the run from ending; the person is told.
             log.warning("the turn of run %s cannot be stored: %s", context.run.id, error)
+            await context.usage.salvage()
             part = ErrorPart(code=error.name, message=_short(str(error)))
             told = NewMessage(role="assistant", parts=[part])
             await self._finish(context, "failed", (told,), error=error_object(error))

@@ -12,9 +12,16 @@ where current_setting('strongroom.migrating', true) is distinct from '1';
 select strongroom_private.require_transaction(1);
 select strongroom_private.begin_reversal(
     1,
-    '{strongroom.tenants,strongroom.memberships,strongroom.audit_events}'
+    '{
+        strongroom.tenants,
+        strongroom.memberships,
+        strongroom.audit_events,
+        strongroom.audit_seals
+    }'
 );
 
+drop function strongroom_private.digest_audit_event;
+drop table strongroom.audit_seals;
 drop table strongroom.audit_events;
 drop function strongroom_private.erase_audited_principal;
 drop function strongroom_private.erase_audited_actor;
@@ -27,8 +34,17 @@ drop table strongroom_private.grants;
 
 drop function strongroom.diagnose;
 drop function strongroom.read_health;
+drop function strongroom.verify_audit;
+drop function strongroom.seal_audit;
+drop function strongroom_private.write_audit_seal;
+drop function strongroom_private.link_digest;
+drop function strongroom.list_audit_events;
+drop function strongroom.find_audit_event;
+drop function strongroom.append_audit_events;
+drop function strongroom_private.find_audit_problem;
 drop function strongroom_private.record_audit;
 drop function strongroom_private.keep_ledger;
+drop function strongroom_private.outline_ids;
 drop function strongroom_private.digest_person;
 drop function strongroom.list_members;
 drop function strongroom.remove_member;

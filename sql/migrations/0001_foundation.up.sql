@@ -1243,8 +1243,8 @@ begin
 end
 $$;
 comment on function strongroom_private.begin_migration(integer, text) is
-    'The first statement of a migration: one at a time, in order, once, or again when it was skipped.'
-    ' The lock ends with the transaction. Errors: SR041.';
+    'The first statement of a migration: one at a time, in order, once, or again when it was'
+    ' skipped. The lock ends with the transaction. Errors: SR041.';
 
 create function strongroom_private.require_transaction(p_version integer)
 returns void
@@ -1617,8 +1617,8 @@ language sql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    -- Numbers are equal by value, as for jsonb, but are written with the digits that they came with:
-    -- of 1.0 and 1.50 the last zero goes. Texts are stepped over.
+    -- Numbers are equal by value, as for jsonb, but are written with the digits that they came
+    -- with: of 1.0 and 1.50 the last zero goes. Texts are stepped over.
     select encode(
         sha256(convert_to(
             case
@@ -1731,6 +1731,11 @@ begin
     values (p_tenant_id, p_name, p_metadata, v_digest)
     on conflict on constraint tenants_pkey do nothing;
     v_inserted := found;
+    if v_inserted then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'tenant.create', 'tenant', p_tenant_id
+        );
+    end if;
 
     return query
     select
@@ -1843,7 +1848,22 @@ begin
     where t.tenant_id = p_tenant_id
         and t.version = p_expected_version;
 
-    if not found then
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case p_changes ->> 'status'
+                when 'suspended' then 'tenant.suspend'
+                when 'active' then 'tenant.resume'
+                else 'tenant.update'
+            end,
+            'tenant',
+            p_tenant_id,
+            jsonb_build_object(
+                'version', p_expected_version + 1,
+                'changed', (select jsonb_agg(k order by k) from jsonb_object_keys(p_changes) as k)
+            )
+        );
+    else
         select t.*
         into v_current
         from strongroom.tenants as t
@@ -2058,6 +2078,12 @@ begin
     values (p_tenant_id, v_id, p_principal_id, p_role_ids, v_digest)
     on conflict do nothing;
     v_inserted := found;
+    if v_inserted then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'member.add', 'membership', v_id,
+            strongroom_private.outline_ids('role', p_role_ids), p_principal_id => p_principal_id
+        );
+    end if;
 
     return query
     select
@@ -2146,6 +2172,7 @@ as $$
 #variable_conflict use_column
 declare
     v_current strongroom.memberships;
+    v_id text;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
@@ -2160,9 +2187,17 @@ begin
         updated_at = now()
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and m.version = p_expected_version;
+        and m.version = p_expected_version
+    returning m.id into v_id;
 
-    if not found then
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'member.set_roles', 'membership', v_id,
+            strongroom_private.outline_ids('role', p_role_ids)
+            || jsonb_build_object('version', p_expected_version + 1),
+            p_principal_id => p_principal_id
+        );
+    else
         select m.*
         into v_current
         from strongroom.memberships as m
@@ -2189,13 +2224,21 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_id text;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
     delete from strongroom.memberships as m
     where m.tenant_id = p_tenant_id
-        and m.principal_id = p_principal_id;
+        and m.principal_id = p_principal_id
+    returning m.id into v_id;
     removed := found;
+    if removed then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'member.remove', 'membership', v_id, p_principal_id => p_principal_id
+        );
+    end if;
     return next;
 end
 $$;
@@ -2308,6 +2351,21 @@ $$;
 comment on function strongroom_private.digest_person(uuid, text) is
     'What stands for a person in a chain of hashes; null without one. Without the salt nobody can'
     ' tell whose it is.';
+
+create function strongroom_private.outline_ids(p_name text, p_ids text[])
+returns jsonb
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select jsonb_build_object(
+        p_name || '_count', cardinality(p_ids),
+        p_name || '_ids', to_jsonb(p_ids[1:8])
+    )
+$$;
+comment on function strongroom_private.outline_ids(text, text[]) is
+    'How many ids there are and the first eight, for the details of an audit event: a long list is'
+    ' told by its length.';
 
 create function strongroom_private.keep_ledger()
 returns trigger
@@ -2494,19 +2552,18 @@ create policy trusted_inserts on strongroom.audit_events
     );
 comment on policy trusted_inserts on strongroom.audit_events is
     'Functions that hosts call, and those that users may call with the owner''s rights.';
-create policy erasure_updates on strongroom.audit_events
+create policy trusted_updates on strongroom.audit_events
     for update
     using (
         tenant_id = (select strongroom_private.current_tenant())
         and (select strongroom_private.is_trusted())
-        and (select strongroom_private.is_erasing())
     )
     with check (
         tenant_id = (select strongroom_private.current_tenant())
         and (select strongroom_private.is_trusted())
-        and (select strongroom_private.is_erasing())
     );
-comment on policy erasure_updates on strongroom.audit_events is 'Nobody but erasure.';
+comment on policy trusted_updates on strongroom.audit_events is
+    'For the functions that seal, and that forget a person; hosts have no right to update.';
 
 create function strongroom_private.erase_audited_actor(p_tenant_id text, p_principal_id text)
 returns bigint
@@ -2602,17 +2659,22 @@ as $$
         p_record,
         p_record_id,
         p_details,
-        p_actor_id,
+        s.actor_id,
         s.actor_salt,
-        strongroom_private.digest_person(s.actor_salt, p_actor_id),
+        strongroom_private.digest_person(s.actor_salt, s.actor_id),
         p_principal_id,
         s.principal_salt,
         strongroom_private.digest_person(s.principal_salt, p_principal_id)
     from (
         select
             gen_random_uuid() as id,
-            case when p_actor_id is not null then gen_random_uuid() end as actor_salt,
+            a.actor_id,
+            case when a.actor_id is not null then gen_random_uuid() end as actor_salt,
             case when p_principal_id is not null then gen_random_uuid() end as principal_salt
+        -- A user acts as themselves.
+        from (
+            select coalesce(p_actor_id, strongroom_private.current_principal()) as actor_id
+        ) as a
     ) as s
 $$;
 comment on function strongroom_private.record_audit(
@@ -2621,6 +2683,726 @@ comment on function strongroom_private.record_audit(
     'Record an audit event, in the transaction of what it tells: for functions that change what'
     ' matters for security. p_actor_id is who acts, p_principal_id whom it is about; details name'
     ' ids, versions and states, never content and never people.';
+
+create table strongroom.audit_seals (
+    tenant_id text collate "C" not null,
+    number bigint not null,
+    first_position bigint not null,
+    last_position bigint not null,
+    previous_digest text collate "C" not null,
+    digest text collate "C" not null,
+    created_at timestamptz not null default now(),
+    constraint audit_seals_pkey primary key (tenant_id, number),
+    constraint seal_belongs_to_a_tenant
+        foreign key (tenant_id)
+        references strongroom.tenants (tenant_id)
+        on delete cascade,
+    constraint number_is_positive check (number > 0),
+    constraint a_seal_has_events check (first_position between 1 and last_position)
+);
+comment on table strongroom.audit_seals is
+    'The batches in which a tenant''s audit was sealed. Insert-only; leaves only with its tenant.'
+    ' For hosts.';
+comment on column strongroom.audit_seals.tenant_id is 'The tenant.';
+comment on column strongroom.audit_seals.number is '1, 2, 3, ... within the tenant.';
+comment on column strongroom.audit_seals.first_position is
+    'The first place in the chain that it covers.';
+comment on column strongroom.audit_seals.last_position is 'The last one.';
+comment on column strongroom.audit_seals.previous_digest is
+    'The digest of the seal before; empty for the first.';
+comment on column strongroom.audit_seals.digest is
+    'The chain''s hash at its last place. Kept elsewhere, it proves the whole chain up to there.';
+comment on column strongroom.audit_seals.created_at is 'When it was sealed.';
+
+create trigger audit_seals_are_insert_only
+    before update or delete on strongroom.audit_seals
+    for each row
+    execute function strongroom_private.keep_ledger();
+comment on trigger audit_seals_are_insert_only on strongroom.audit_seals is 'See keep_ledger.';
+create trigger audit_seals_are_never_truncated
+    before truncate on strongroom.audit_seals
+    for each statement
+    execute function strongroom_private.keep_ledger();
+comment on trigger audit_seals_are_never_truncated on strongroom.audit_seals is 'See keep_ledger.';
+
+alter table strongroom.audit_seals enable row level security;
+alter table strongroom.audit_seals force row level security;
+create policy hosts_read on strongroom.audit_seals
+    for select
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy hosts_read on strongroom.audit_seals is 'Hosts alone read the audit.';
+create policy trusted_inserts on strongroom.audit_seals
+    for insert
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy trusted_inserts on strongroom.audit_seals is 'Hosts, by seal_audit.';
+
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.audit_seals',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'It holds places and hashes, and no person.'
+);
+
+create function strongroom_private.find_audit_problem(p_event jsonb)
+returns text[]
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_field text;
+    v_value jsonb;
+begin
+    if jsonb_typeof(p_event) is distinct from 'object' then
+        return array['invalid_argument', '', 'must be a JSON object'];
+    end if;
+    for v_field, v_value in
+        select
+            f.key,
+            f.value
+        from jsonb_each(p_event) as f
+        where f.value <> 'null'
+        order by f.key
+    loop
+        if v_field in ('id', 'action', 'record', 'record_id', 'actor_id', 'principal_id') then
+            if jsonb_typeof(v_value) <> 'string' then
+                return array['invalid_argument', v_field, 'must be a text'];
+            elsif v_value = '""' then
+                return array['invalid_argument', v_field, 'is empty'];
+            elsif char_length(v_value #>> '{}') > 255 then
+                return array['limit_exceeded', v_field, 'has more than 255 characters'];
+            elsif v_field = 'action' and v_value #>> '{}' !~ '^[a-z][a-z_]*\.[a-z][a-z_]*$' then
+                return array['invalid_argument', v_field, 'must be a noun.verb in lower case'];
+            end if;
+        elsif v_field = 'details' then
+            if jsonb_typeof(v_value) <> 'object' then
+                return array['invalid_argument', v_field, 'must be a JSON object'];
+            elsif octet_length(v_value::text) > 16384 then
+                return array['limit_exceeded', v_field, 'has more than 16384 bytes'];
+            end if;
+        else
+            return array['invalid_argument', v_field, 'is not a known field'];
+        end if;
+    end loop;
+    foreach v_field in array '{action,record,record_id}'::text[] loop
+        if coalesce(jsonb_typeof(p_event -> v_field), 'null') = 'null' then
+            return array['invalid_argument', v_field, 'is required'];
+        end if;
+    end loop;
+    return null;
+end
+$$;
+comment on function strongroom_private.find_audit_problem(jsonb) is
+    'What is wrong with an audit event: the error''s name, the field and the reason; null when it'
+    ' is sound.';
+
+create function strongroom.append_audit_events(p_tenant_id text, p_events jsonb)
+returns table (
+    tenant_id text,
+    id text,
+    sequence bigint,
+    action text,
+    record text,
+    record_id text,
+    details jsonb,
+    source text,
+    actor_id text,
+    principal_id text,
+    "position" bigint,
+    chain_digest text,
+    created_at timestamptz,
+    outcome text
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_problem text[];
+    v_event record;
+    v_inserted text[];
+    v_ids text[];
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    if jsonb_typeof(p_events) is distinct from 'array' or p_events = '[]'::jsonb then
+        perform strongroom_private.fail(
+            'invalid_argument', 'events must be a list of at least one event',
+            '{"path": "events"}', 'Give 1 to 500 events.'
+        );
+    elsif jsonb_array_length(p_events) > 500 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('events has %s entries; a batch has at most 500', jsonb_array_length(p_events)),
+            jsonb_build_object(
+                'path', 'events', 'limit', 500, 'actual', jsonb_array_length(p_events)
+            ),
+            'Append in batches of up to 500.'
+        );
+    end if;
+    for v_index in 0 .. jsonb_array_length(p_events) - 1 loop
+        v_problem := strongroom_private.find_audit_problem(p_events -> v_index);
+        if v_problem is not null then
+            v_problem[2] := format('events[%s]', v_index)
+                || case v_problem[2] when '' then '' else '.' || v_problem[2] end;
+            perform strongroom_private.fail(
+                v_problem[1],
+                format('%s %s', v_problem[2], v_problem[3]),
+                jsonb_build_object('path', v_problem[2], 'reason', v_problem[3]),
+                'Mend it and repeat the whole batch; nothing was written.'
+            );
+        end if;
+        v_ids := v_ids || coalesce(p_events -> v_index ->> 'id', gen_random_uuid()::text);
+    end loop;
+    if (select count(distinct i) from unnest(v_ids) as i) < cardinality(v_ids) then
+        perform strongroom_private.fail(
+            'invalid_argument', 'events names an id twice', '{"path": "events"}',
+            'Each event of a batch has its own id.'
+        );
+    end if;
+    for v_event in
+        select
+            e.value,
+            v_ids[e.place] as id,
+            e.place,
+            gen_random_uuid() as actor_salt,
+            gen_random_uuid() as principal_salt
+        from jsonb_array_elements(p_events) with ordinality as e (value, place)
+        -- One order for all writers, so that two batches of the same cannot deadlock.
+        order by v_ids[e.place] collate "C"
+    loop
+        insert into strongroom.audit_events (
+            tenant_id, id, action, record, record_id, details, source,
+            actor_id, actor_salt, actor_digest,
+            principal_id, principal_salt, principal_digest
+        )
+        values (
+            p_tenant_id, v_event.id, v_event.value ->> 'action', v_event.value ->> 'record',
+            v_event.value ->> 'record_id',
+            coalesce(nullif(v_event.value -> 'details', 'null'), '{}'), 'host',
+            v_event.value ->> 'actor_id',
+            case when v_event.value ->> 'actor_id' is not null then v_event.actor_salt end,
+            strongroom_private.digest_person(v_event.actor_salt, v_event.value ->> 'actor_id'),
+            v_event.value ->> 'principal_id',
+            case when v_event.value ->> 'principal_id' is not null then v_event.principal_salt end,
+            strongroom_private.digest_person(
+                v_event.principal_salt, v_event.value ->> 'principal_id'
+            )
+        )
+        on conflict on constraint audit_events_pkey do nothing;
+        if found then
+            v_inserted := v_inserted || v_event.id;
+        end if;
+    end loop;
+    return query
+    select
+        a.tenant_id,
+        a.id,
+        a.sequence,
+        a.action,
+        a.record,
+        a.record_id,
+        a.details,
+        a.source,
+        a.actor_id,
+        a.principal_id,
+        a.position,
+        a.chain_digest,
+        a.created_at,
+        case
+            when a.id = any (v_inserted) then 'inserted'
+            when a.source = 'host'
+                and a.action = e.value ->> 'action'
+                and a.record = e.value ->> 'record'
+                and a.record_id = e.value ->> 'record_id'
+                and a.details = coalesce(nullif(e.value -> 'details', 'null'), '{}')
+                -- Erasure has forgotten the person, and not what happened.
+                and (a.actor_digest is null) = (e.value ->> 'actor_id' is null)
+                and coalesce(a.actor_id = e.value ->> 'actor_id', true)
+                and (a.principal_digest is null) = (e.value ->> 'principal_id' is null)
+                and coalesce(a.principal_id = e.value ->> 'principal_id', true)
+            then 'duplicate'
+            else 'conflict'
+        end
+    from jsonb_array_elements(p_events) with ordinality as e (value, place)
+    inner join strongroom.audit_events as a
+        on a.tenant_id = p_tenant_id
+        and a.id = v_ids[e.place]
+    order by e.place;
+end
+$$;
+comment on function strongroom.append_audit_events(text, jsonb) is
+    'Append 1 to 500 events of the host''s own, all or none: {id, action, record, record_id,'
+    ' details, actor_id, principal_id}. An event is known by its id: a duplicate changes nothing,'
+    ' another with the id is a conflict, which changes nothing either. details never hold content'
+    ' or names of people. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+
+create function strongroom.find_audit_event(p_tenant_id text, p_event_id text)
+returns table (
+    tenant_id text,
+    id text,
+    sequence bigint,
+    action text,
+    record text,
+    record_id text,
+    details jsonb,
+    source text,
+    actor_id text,
+    principal_id text,
+    "position" bigint,
+    chain_digest text,
+    created_at timestamptz
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_id('event_id', p_event_id);
+    return query
+    select
+        a.tenant_id,
+        a.id,
+        a.sequence,
+        a.action,
+        a.record,
+        a.record_id,
+        a.details,
+        a.source,
+        a.actor_id,
+        a.principal_id,
+        a.position,
+        a.chain_digest,
+        a.created_at
+    from strongroom.audit_events as a
+    where a.tenant_id = p_tenant_id
+        and a.id = p_event_id;
+end
+$$;
+comment on function strongroom.find_audit_event(text, text) is
+    'One audit event, or no row. Errors: SR001, SR004, SR020. Callers: hosts.';
+
+create function strongroom.list_audit_events(
+    p_tenant_id text,
+    p_limit integer default 50,
+    p_after text default null,
+    p_before text default null,
+    p_direction text default 'forward',
+    p_action text default null,
+    p_record text default null,
+    p_record_id text default null,
+    p_actor_id text default null,
+    p_principal_id text default null,
+    p_since timestamptz default null,
+    p_until timestamptz default null
+)
+returns table (
+    tenant_id text,
+    id text,
+    sequence bigint,
+    action text,
+    record text,
+    record_id text,
+    details jsonb,
+    source text,
+    actor_id text,
+    principal_id text,
+    "position" bigint,
+    chain_digest text,
+    created_at timestamptz,
+    cursor text,
+    has_more boolean
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+-- @plpgsql_check_options: extra_warnings = off
+declare
+    v_scope text;
+    v_keys text[];
+    v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
+    perform strongroom_private.check_moment('since', p_since);
+    perform strongroom_private.check_moment('until', p_until);
+    v_scope := strongroom_private.cursor_scope(
+        'audit_events',
+        jsonb_build_array(
+            p_action, p_record, p_record_id, p_actor_id, p_principal_id,
+            strongroom_private.to_microseconds(p_since), strongroom_private.to_microseconds(p_until)
+        ),
+        p_direction
+    );
+    v_keys := strongroom_private.decode_cursor(
+        case when p_before is null then 'after' else 'before' end,
+        coalesce(p_after, p_before),
+        v_scope
+    );
+    return query execute format(
+        $query$
+            select
+                s.tenant_id,
+                s.id,
+                s.sequence,
+                s.action,
+                s.record,
+                s.record_id,
+                s.details,
+                s.source,
+                s.actor_id,
+                s.principal_id,
+                s.position,
+                s.chain_digest,
+                s.created_at,
+                strongroom_private.encode_cursor(
+                    $3,
+                    array[strongroom_private.to_microseconds(s.created_at), s.sequence::text]
+                ),
+                s.total > $4
+            from (
+                select
+                    a.*,
+                    row_number() over () as place,
+                    count(*) over () as total
+                from (
+                    select a.*
+                    from strongroom.audit_events as a
+                    where a.tenant_id = $1
+                        and ($2 is null or (a.created_at, a.sequence) %1$s (
+                            strongroom_private.from_microseconds($2[1]), $2[2]::bigint
+                        ))
+                        and ($5 is null or a.action = $5)
+                        and ($6 is null or a.record = $6)
+                        and ($7 is null or a.record_id = $7)
+                        and ($8 is null or a.actor_id = $8)
+                        and ($9 is null or a.principal_id = $9)
+                        and ($10 is null or a.created_at >= $10)
+                        and ($11 is null or a.created_at < $11)
+                    order by a.created_at %2$s, a.sequence %2$s
+                    limit $4 + 1
+                ) as a
+            ) as s
+            where s.place <= $4
+            order by s.created_at %3$s, s.sequence %3$s
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end,
+        case p_direction when 'backward' then 'desc' else 'asc' end
+    )
+    using
+        p_tenant_id, v_keys, v_scope, p_limit, p_action, p_record, p_record_id, p_actor_id,
+        p_principal_id, p_since, p_until;
+end
+$$;
+comment on function strongroom.list_audit_events(
+    text, integer, text, text, text, text, text, text, text, text, timestamptz, timestamptz
+) is
+    'A page of audit events by the time they were recorded, since (inclusive) and until'
+    ' (exclusive). Errors: SR001, SR002, SR004, SR020. Callers: hosts.';
+
+create function strongroom_private.digest_audit_event(p_event strongroom.audit_events)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select strongroom_private.digest(jsonb_build_array(
+        p_event.tenant_id,
+        p_event.id,
+        p_event.sequence,
+        p_event.action,
+        p_event.record,
+        p_event.record_id,
+        p_event.details,
+        p_event.source,
+        p_event.actor_digest,
+        p_event.principal_digest,
+        strongroom_private.to_microseconds(p_event.created_at)
+    ))
+$$;
+comment on function strongroom_private.digest_audit_event(strongroom.audit_events) is
+    'The hash of what an event says; of people it covers their salted hashes.';
+
+create function strongroom_private.link_digest(
+    p_previous text, p_position bigint, p_event_digest text
+)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select encode(
+        sha256(convert_to(concat_ws(':', p_previous, p_position, p_event_digest), 'UTF8')), 'hex'
+    )
+$$;
+comment on function strongroom_private.link_digest(text, bigint, text) is
+    'The hash of an event at its place in the chain, on top of all before it.';
+
+-- SECURITY DEFINER: hosts have no right to update events; this function writes their place in the
+-- chain, once, and nothing else. It serves the tenant that is bound.
+create function strongroom_private.write_audit_seal(p_tenant_id text, p_limit integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_number bigint;
+    v_first bigint;
+    v_position bigint;
+    v_previous text;
+    v_digest text;
+    v_event strongroom.audit_events;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    -- Only sealers of the same tenant wait here, for each other.
+    perform pg_advisory_xact_lock(hashtextextended(
+        concat_ws(chr(31), 'strongroom.audit_seal', p_tenant_id), 0
+    ));
+    select
+        s.number,
+        s.last_position,
+        s.digest
+    into
+        v_number,
+        v_position,
+        v_previous
+    from strongroom.audit_seals as s
+    where s.tenant_id = p_tenant_id
+    order by s.number desc
+    limit 1;
+    v_position := coalesce(v_position, 0);
+    v_first := v_position;
+    v_previous := coalesce(v_previous, '');
+    v_digest := v_previous;
+    -- Whatever is there and has no place yet, in the order of recording. What commits later,
+    -- however early it was recorded, has no place either, and comes with the next seal.
+    for v_event in
+        select a.*
+        from strongroom.audit_events as a
+        where a.tenant_id = p_tenant_id
+            and a.position is null
+        order by a.sequence
+        limit p_limit
+    loop
+        v_position := v_position + 1;
+        v_digest := strongroom_private.link_digest(
+            v_digest, v_position, strongroom_private.digest_audit_event(v_event)
+        );
+        update strongroom.audit_events as a
+        set position = v_position,
+            chain_digest = v_digest
+        where a.tenant_id = p_tenant_id
+            and a.id = v_event.id;
+    end loop;
+    if v_position > v_first then
+        insert into strongroom.audit_seals (
+            tenant_id, number, first_position, last_position, previous_digest, digest
+        )
+        values (
+            p_tenant_id, coalesce(v_number, 0) + 1, v_first + 1, v_position, v_previous, v_digest
+        );
+    end if;
+    return v_position - v_first;
+end
+$$;
+comment on function strongroom_private.write_audit_seal(text, integer) is
+    'Give unsealed events their places in the chain; returns how many. SECURITY DEFINER, see its'
+    ' comment in the migration.';
+
+create function strongroom.seal_audit(p_tenant_id text, p_limit integer default 500)
+returns table (sealed bigint, last_position bigint, digest text, has_more boolean)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    if not strongroom_private.is_trusted() then
+        perform strongroom_private.fail(
+            'permission_denied', 'only hosts seal the audit', '{}', 'Connect as strongroom_host.'
+        );
+    end if;
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_limit(p_limit);
+    sealed := strongroom_private.write_audit_seal(p_tenant_id, p_limit);
+    select
+        s.last_position,
+        s.digest
+    into
+        last_position,
+        digest
+    from strongroom.audit_seals as s
+    where s.tenant_id = p_tenant_id
+    order by s.number desc
+    limit 1;
+    last_position := coalesce(last_position, 0);
+    digest := coalesce(digest, '');
+    has_more := exists (
+        select
+        from strongroom.audit_events as a
+        where a.tenant_id = p_tenant_id
+            and a.position is null
+    );
+    return next;
+end
+$$;
+comment on function strongroom.seal_audit(text, integer) is
+    'Seal up to 500 events that are not sealed yet into the tenant''s chain of hashes, as one seal;'
+    ' returns how many, the chain''s last place and hash, and whether there are more. Only another'
+    ' sealer of the tenant waits. Keep the hash elsewhere: verify_audit takes it. Errors: SR001,'
+    ' SR004, SR020. Callers: hosts.';
+
+create function strongroom.verify_audit(
+    p_tenant_id text,
+    p_after_position bigint default 0,
+    p_limit integer default 500,
+    p_known_position bigint default null,
+    p_known_digest text default null
+)
+returns table (
+    is_sound boolean,
+    verified_to bigint,
+    has_more boolean,
+    problem text,
+    bad_position bigint,
+    event_id text
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_digest text := '';
+    v_sealed_to bigint;
+    v_seal_digest text;
+    v_event strongroom.audit_events;
+    v_seen integer := 0;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_limit(p_limit);
+    if coalesce(p_after_position, -1) < 0 then
+        perform strongroom_private.fail(
+            'invalid_argument', 'after_position must be at least 0',
+            '{"path": "after_position"}', 'Begin with 0, and go on with verified_to.'
+        );
+    end if;
+    if (p_known_position is null) <> (p_known_digest is null) then
+        perform strongroom_private.fail(
+            'invalid_argument', 'known_position and known_digest are given together',
+            '{"path": "known_digest"}', 'Give both as seal_audit returned them, or none.'
+        );
+    end if;
+    is_sound := true;
+    has_more := false;
+    verified_to := p_after_position;
+    select coalesce(max(s.last_position), 0)
+    into v_sealed_to
+    from strongroom.audit_seals as s
+    where s.tenant_id = p_tenant_id;
+    if p_known_position > v_sealed_to then
+        is_sound := false;
+        problem := 'removed';
+        bad_position := v_sealed_to + 1;
+        return next;
+        return;
+    end if;
+    if p_after_position > 0 then
+        select a.chain_digest
+        into v_digest
+        from strongroom.audit_events as a
+        where a.tenant_id = p_tenant_id
+            and a.position = p_after_position;
+        if not found then
+            is_sound := false;
+            problem := 'removed';
+            bad_position := p_after_position;
+            return next;
+            return;
+        end if;
+    end if;
+    for v_event in
+        select a.*
+        from strongroom.audit_events as a
+        where a.tenant_id = p_tenant_id
+            and a.position > p_after_position
+        order by a.position
+        limit p_limit + 1
+    loop
+        v_seen := v_seen + 1;
+        if v_seen > p_limit then
+            has_more := true;
+            exit;
+        end if;
+        event_id := v_event.id;
+        bad_position := v_event.position;
+        if v_event.position > v_sealed_to then
+            problem := 'inserted';
+        elsif v_event.position > verified_to + 1 then
+            problem := 'removed';
+            bad_position := verified_to + 1;
+            event_id := null;
+        else
+            v_digest := strongroom_private.link_digest(
+                v_digest, v_event.position, strongroom_private.digest_audit_event(v_event)
+            );
+            if v_digest is distinct from v_event.chain_digest
+                or strongroom_private.digest_person(v_event.actor_salt, v_event.actor_id)
+                <> v_event.actor_digest
+                or strongroom_private.digest_person(v_event.principal_salt, v_event.principal_id)
+                <> v_event.principal_digest
+                or (v_event.position = p_known_position and v_digest <> p_known_digest)
+            then
+                problem := 'changed';
+            else
+                select s.digest
+                into v_seal_digest
+                from strongroom.audit_seals as s
+                where s.tenant_id = p_tenant_id
+                    and s.last_position = v_event.position;
+                if v_seal_digest <> v_digest then
+                    problem := 'changed';
+                end if;
+                v_seal_digest := null;
+            end if;
+        end if;
+        if problem is not null then
+            is_sound := false;
+            exit;
+        end if;
+        verified_to := v_event.position;
+    end loop;
+    if is_sound then
+        event_id := null;
+        bad_position := null;
+        if not has_more and verified_to < v_sealed_to then
+            is_sound := false;
+            problem := 'removed';
+            bad_position := verified_to + 1;
+        end if;
+    end if;
+    return next;
+end
+$$;
+comment on function strongroom.verify_audit(text, bigint, integer, bigint, text) is
+    'Follow the chain of hashes over up to 500 sealed events after a place. The first that does not'
+    ' fit is named with its place: changed (or moved), removed, or inserted. Go on with verified_to'
+    ' while has_more. known_position and known_digest, as a seal once returned them and as they'
+    ' were kept elsewhere, also prove that the chain was not rewritten as a whole. Errors: SR001,'
+    ' SR004, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -2662,9 +3444,9 @@ as $$
     where r.rolname = current_user
 $$;
 comment on function strongroom.read_health() is
-    'What this connection and database are: schema version, server, role facts, migrations that were'
-    ' skipped. A role that is superuser or has BYPASSRLS is not bound by row security. Callers:'
-    ' hosts.';
+    'What this connection and database are: schema version, server, role facts, migrations that'
+    ' were skipped. A role that is superuser or has BYPASSRLS is not bound by row security.'
+    ' Callers: hosts.';
 
 create function strongroom.diagnose()
 returns table (check_name text, object_name text, problem text, hint text)
@@ -2812,13 +3594,29 @@ select strongroom_private.publish_grant(
 );
 -- Audit: for hosts, insert-only.
 select strongroom_private.publish_grant(
-    'table', '{strongroom.audit_events}', '{select,insert}', '{strongroom_host,service_role}'
+    'table', '{strongroom.audit_events,strongroom.audit_seals}', '{select,insert}',
+    '{strongroom_host,service_role}'
 );
 select strongroom_private.publish_grant(
     'sequence', '{strongroom.audit_sequence}', '{usage}', '{strongroom_host,service_role}'
 );
 select strongroom_private.publish_grant(
-    'function', '{strongroom_private.digest_person,strongroom_private.record_audit}', '{execute}',
+    'function',
+    '{
+        strongroom_private.digest_person,
+        strongroom_private.outline_ids,
+        strongroom_private.record_audit,
+        strongroom_private.find_audit_problem,
+        strongroom.append_audit_events,
+        strongroom.find_audit_event,
+        strongroom.list_audit_events,
+        strongroom_private.digest_audit_event,
+        strongroom_private.link_digest,
+        strongroom_private.write_audit_seal,
+        strongroom.seal_audit,
+        strongroom.verify_audit
+    }',
+    '{execute}',
     '{strongroom_host,service_role}'
 );
 select strongroom_private.publish_grant(

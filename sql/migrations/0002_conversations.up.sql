@@ -1238,7 +1238,7 @@ create function strongroom_private.update_living_conversation(
     p_expected_version bigint,
     p_write_id text
 )
-returns void
+returns boolean
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -1282,7 +1282,7 @@ begin
         and c.version = p_expected_version
         and c.deleted_at is null;
     if found then
-        return;
+        return true;
     end if;
     select
         c.version,
@@ -1298,6 +1298,7 @@ begin
     if v_last_write_id is distinct from p_write_id or p_write_id is null then
         perform strongroom_private.fail_missed_write('conversation', p_expected_version, v_version);
     end if;
+    return false;
 exception
     when unique_violation then
         perform strongroom_private.fail(
@@ -1306,6 +1307,7 @@ exception
             '{"path": "changes.external_ref", "record": "conversation"}',
             'Choose another external_ref, or delete the other conversation.'
         );
+        return false;
 end
 $$;
 comment on function strongroom_private.update_living_conversation(
@@ -1377,7 +1379,7 @@ begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_agent_binding(p_agent_id, p_agent_policy, p_agent_version);
-    perform strongroom_private.update_living_conversation(
+    if strongroom_private.update_living_conversation(
         p_tenant_id,
         p_conversation_id,
         jsonb_build_object(
@@ -1387,7 +1389,20 @@ begin
         ),
         p_expected_version,
         p_write_id
-    );
+    ) then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'conversation.bind_agent',
+            'conversation',
+            p_conversation_id,
+            jsonb_build_object(
+                'agent_id', p_agent_id,
+                'agent_policy', p_agent_policy,
+                'agent_version', p_agent_version,
+                'version', p_expected_version + 1
+            )
+        );
+    end if;
     return query
     select f.*
     from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;
@@ -1410,19 +1425,58 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_changed boolean;
+    v_person record;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
     perform strongroom_private.check_ids('participant_ids', p_participant_ids);
     -- The versioned update locks the row, so participants change under one writer at a time.
-    perform strongroom_private.update_living_conversation(
+    v_changed := strongroom_private.update_living_conversation(
         p_tenant_id,
         p_conversation_id,
         jsonb_build_object('visibility', p_visibility),
         p_expected_version,
         p_write_id
     );
+    if v_changed then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'conversation.share',
+            'conversation',
+            p_conversation_id,
+            jsonb_build_object('visibility', p_visibility, 'version', p_expected_version + 1)
+        );
+        -- Each on their own, so that a person can be forgotten.
+        for v_person in
+            select
+                coalesce(n.principal_id, p.principal_id) as principal_id,
+                case when p.principal_id is null then 'add' else 'remove' end as verb
+            from (
+                select distinct i as principal_id
+                from unnest(p_participant_ids) as i
+            ) as n
+            full join (
+                select k.principal_id
+                from strongroom.conversation_participants as k
+                where k.tenant_id = p_tenant_id
+                    and k.conversation_id = p_conversation_id
+            ) as p on p.principal_id = n.principal_id
+            where n.principal_id is null
+                or p.principal_id is null
+            order by 1
+        loop
+            perform strongroom_private.record_audit(
+                p_tenant_id,
+                format('conversation.%s_participant', v_person.verb),
+                'conversation',
+                p_conversation_id,
+                p_principal_id => v_person.principal_id
+            );
+        end loop;
+    end if;
     delete from strongroom.conversation_participants as p
     where p.tenant_id = p_tenant_id
         and p.conversation_id = p_conversation_id
@@ -1496,6 +1550,11 @@ begin
     where c.tenant_id = p_tenant_id
         and c.id = p_conversation_id
         and c.deleted_at is null;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'conversation.soft_delete', 'conversation', p_conversation_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.conversation_details as d
@@ -1551,6 +1610,11 @@ begin
     where c.tenant_id = p_tenant_id
         and c.id = p_conversation_id
         and c.deleted_at is not null;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'conversation.restore', 'conversation', p_conversation_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.conversation_details as d
@@ -1597,6 +1661,11 @@ begin
     where c.tenant_id = p_tenant_id
         and c.id = p_conversation_id;
     return next;
+    if row_count > 0 then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'conversation.purge', 'conversation', p_conversation_id
+        );
+    end if;
     for v_table in
         -- What names a conversation hangs on one, directly or through a run; but for the usage,
         -- which hangs on its tenant alone and stays.

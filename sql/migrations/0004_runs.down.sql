@@ -28,6 +28,8 @@ drop function strongroom.request_run_cancel;
 drop function strongroom.finish_run;
 drop function strongroom_private.end_lost_run;
 drop function strongroom_private.end_run;
+drop function strongroom.record_run_usage;
+drop function strongroom_private.write_run_usage;
 drop function strongroom_private.read_streamed_parts;
 drop function strongroom.release_run;
 drop function strongroom.retry_run_later;

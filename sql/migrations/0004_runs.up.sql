@@ -2562,6 +2562,18 @@ begin
                 and c.id = v_interaction.conversation_id
             on conflict on constraint approval_grants_pkey do nothing;
         end if;
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'approval.decide',
+            'interaction',
+            p_interaction_id,
+            jsonb_build_object(
+                'decision', p_decision,
+                'tool_name', v_interaction.tool_name,
+                'run_id', v_interaction.run_id
+            ),
+            p_resolved_by
+        );
         v_outcome := 'resolved';
         perform strongroom_private.queue_waiting_run(p_tenant_id, v_interaction.run_id);
     elsif v_interaction.status = 'pending' then
@@ -2610,6 +2622,15 @@ begin
             claim_id = v_claim_id
         where i.tenant_id = p_tenant_id
             and i.id = p_interaction_id;
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'approval.claim',
+            'interaction',
+            p_interaction_id,
+            jsonb_build_object(
+                'tool_name', v_interaction.tool_name, 'run_id', v_interaction.run_id
+            )
+        );
     elsif v_interaction.claim_id <> v_claim_id then
         v_outcome := 'already_claimed';
     end if;
@@ -2900,6 +2921,17 @@ begin
         p_conversation_id, p_granted_by, p_expires_at
     )
     on conflict on constraint approval_grants_pkey do nothing;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'grant.grant',
+            'grant',
+            v_id,
+            jsonb_build_object('tool_name', p_tool_name, 'conversation_id', p_conversation_id),
+            p_granted_by,
+            p_principal_id
+        );
+    end if;
     return query
     select
         g.tenant_id,
@@ -3001,6 +3033,8 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_principal_id text;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('grant_id', p_grant_id);
@@ -3008,8 +3042,14 @@ begin
     set revoked_at = now()
     where g.tenant_id = p_tenant_id
         and g.id = p_grant_id
-        and g.revoked_at is null;
+        and g.revoked_at is null
+    returning g.principal_id into v_principal_id;
     revoked := found;
+    if revoked then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'grant.revoke', 'grant', p_grant_id, p_principal_id => v_principal_id
+        );
+    end if;
     return next;
 end
 $$;
@@ -3239,12 +3279,103 @@ comment on function strongroom_private.read_streamed_parts(text, text) is
     'The text that a run streamed and a person has seen, as message parts; null when there is'
     ' none.';
 
+create function strongroom_private.write_run_usage(p_run strongroom.runs, p_usage jsonb)
+returns jsonb
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_usage jsonb;
+    v_items jsonb;
+begin
+    if p_usage = '[]'::jsonb then
+        return p_usage;
+    end if;
+    select jsonb_agg(
+        case when u.value ->> 'corrects_id' is not null then u.value else
+            jsonb_build_object(
+                'agent_id', p_run.agent_id,
+                'agent_version',
+                case when u.value ->> 'agent_id' is null then p_run.agent_version end,
+                'principal_id', c.owner_id
+            )
+            || jsonb_strip_nulls(u.value - 'metadata')
+            || jsonb_build_object(
+                'run_id', p_run.id,
+                'conversation_id', p_run.conversation_id,
+                'metadata', u.value -> 'metadata'
+            )
+        end
+        order by u.place
+    )
+    into v_usage
+    from jsonb_array_elements(p_usage) with ordinality as u (value, place)
+    cross join strongroom.conversations as c
+    where c.tenant_id = p_run.tenant_id
+        and c.id = p_run.conversation_id;
+    select jsonb_agg(jsonb_build_object('id', w.id, 'outcome', w.outcome) order by w.place)
+    into v_items
+    from strongroom_private.write_usage(p_run.tenant_id, v_usage) as w;
+    if v_items @? '$[*] ? (@.outcome == "conflict")' then
+        perform strongroom_private.fail(
+            'already_exists',
+            'usage with one of these ids or steps exists with other content',
+            jsonb_build_object(
+                'path', 'usage',
+                'id', jsonb_path_query_first(v_items, '$[*] ? (@.outcome == "conflict").id')
+            ),
+            'Another attempt of a step is another step: give it an id of its own.'
+        );
+    end if;
+    return v_items;
+end
+$$;
+comment on function strongroom_private.write_run_usage(strongroom.runs, jsonb) is
+    'Write checked usage of a locked run: conversation and run are its own, agent and principal'
+    ' (the conversation''s owner) where the event names none. Errors: SR001, SR010, SR011.';
+
+create function strongroom.record_run_usage(
+    p_tenant_id text,
+    p_run_id text,
+    p_claim_token bigint,
+    p_usage jsonb
+)
+returns table (id text, outcome text)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_items jsonb;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('run_id', p_run_id);
+    perform strongroom_private.check_usage('usage', p_usage, 1, true);
+    v_items := strongroom_private.write_run_usage(
+        strongroom_private.lock_claimed_run(p_tenant_id, p_run_id, p_claim_token), p_usage
+    );
+    return query
+    select
+        i.value ->> 'id',
+        i.value ->> 'outcome'
+    from jsonb_array_elements(v_items) with ordinality as i (value, place)
+    order by i.place;
+end
+$$;
+comment on function strongroom.record_run_usage(text, text, bigint, jsonb) is
+    'Record usage of a run that is being worked on, as finish_run does at its end; one row per'
+    ' event, in order: its id and whether it was inserted or a duplicate. Errors: SR001, SR004,'
+    ' SR010, SR011, SR020, SR031. Callers: hosts.';
+
 create function strongroom_private.end_run(
     p_run strongroom.runs,
     p_status text,
     p_messages jsonb,
     p_error jsonb,
-    p_voids_claim boolean
+    p_voids_claim boolean,
+    p_usage jsonb default '[]'
 )
 returns void
 language plpgsql
@@ -3316,7 +3447,18 @@ begin
     where i.tenant_id = p_run.tenant_id
         and i.run_id = p_run.id
         and i.status = 'pending';
-    -- The ledgers join here: usage and audit of the turn.
+    perform strongroom_private.write_run_usage(p_run, p_usage);
+    perform strongroom_private.record_audit(
+        p_run.tenant_id,
+        'run.finish',
+        'run',
+        p_run.id,
+        jsonb_build_object(
+            'status', p_status,
+            'attempt', p_run.attempt,
+            'conversation_id', p_run.conversation_id
+        )
+    );
     update strongroom.runs as r
     set status = p_status,
         is_head = false,
@@ -3339,10 +3481,12 @@ begin
     end if;
 end
 $$;
-comment on function strongroom_private.end_run(strongroom.runs, text, jsonb, jsonb, boolean) is
-    'The end of a run whose conversation and row are locked: the turn''s messages, open'
-    ' interactions, the status, and the conversation''s next run. When somebody else than its'
-    ' worker ends it, its claim is void. Errors: SR001, SR004, SR011, SR030.';
+comment on function strongroom_private.end_run(
+    strongroom.runs, text, jsonb, jsonb, boolean, jsonb
+) is
+    'The end of a run whose conversation and row are locked: the turn''s messages and usage, open'
+    ' interactions, the status, the audit event, and the conversation''s next run. When somebody'
+    ' else than its worker ends it, its claim is void. Errors: SR001, SR004, SR011, SR030.';
 
 create function strongroom_private.end_lost_run(p_run strongroom.runs)
 returns void
@@ -3391,7 +3535,8 @@ create function strongroom.finish_run(
     p_messages jsonb default '[]',
     p_error jsonb default null,
     p_state jsonb default null,
-    p_state_expected_version bigint default null
+    p_state_expected_version bigint default null,
+    p_usage jsonb default '[]'
 )
 returns setof strongroom.created_run
 language plpgsql
@@ -3431,6 +3576,7 @@ begin
             );
         end if;
     end loop;
+    perform strongroom_private.check_usage('usage', p_usage, 0, true);
     v_run := strongroom_private.lock_run(p_tenant_id, p_run_id);
     if v_run.claim_token = p_claim_token and v_run.status = p_status then
         -- A repeat of the very same call, whose answer was lost, has happened already.
@@ -3444,7 +3590,9 @@ begin
                 p_tenant_id, v_run.conversation_id, p_state, null, p_state_expected_version, null
             );
         end if;
-        perform strongroom_private.end_run(v_run, p_status, p_messages, p_error, false);
+        perform strongroom_private.end_run(
+            v_run, p_status, p_messages, p_error, false, p_usage
+        );
     end if;
     return query
     select
@@ -3456,13 +3604,14 @@ begin
 end
 $$;
 comment on function strongroom.finish_run(
-    text, text, bigint, text, jsonb, jsonb, jsonb, bigint
+    text, text, bigint, text, jsonb, jsonb, jsonb, bigint, jsonb
 ) is
     'End a claimed run, all in one transaction: the turn''s messages (of role assistant and tool;'
     ' a failed or cancelled run without any keeps what it streamed), the session state with its'
-    ' expected version, open interactions, the status, and the promotion of the conversation''s'
-    ' next run. A repeat with the same claim changes nothing and says duplicate. Errors: SR001,'
-    ' SR004, SR010, SR011, SR012, SR020, SR031. Callers: hosts.';
+    ' expected version, usage (as record_usage takes it; run, conversation, agent and principal'
+    ' come from the run), open interactions, the status, an audit event, and the promotion of the'
+    ' conversation''s next run. A repeat with the same claim changes nothing and says duplicate.'
+    ' Errors: SR001, SR004, SR010, SR011, SR012, SR020, SR031. Callers: hosts.';
 
 create function strongroom.request_run_cancel(p_tenant_id text, p_run_id text)
 returns setof strongroom.run_details
@@ -3822,6 +3971,8 @@ select strongroom_private.publish_grant(
         strongroom_private.list_overdue_tenants,
         strongroom_private.read_streamed_parts,
         strongroom_private.end_run,
+        strongroom_private.write_run_usage,
+        strongroom.record_run_usage,
         strongroom_private.end_lost_run,
         strongroom.create_run,
         strongroom.claim_next_runs,

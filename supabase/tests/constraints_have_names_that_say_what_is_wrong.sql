@@ -1358,6 +1358,26 @@ values
         ' position) values (''acme'', ''x'', ''x.x'', ''x'', ''x'', 99)'
     ),
     (
+        'strongroom.audit_seals: audit_seals_pkey',
+        'insert into strongroom.audit_seals (tenant_id, number, first_position,'
+        ' last_position, previous_digest, digest) values (''acme'', 1, 1, 1, '''', '''')'
+    ),
+    (
+        'strongroom.audit_seals: seal_belongs_to_a_tenant',
+        'insert into strongroom.audit_seals (tenant_id, number, first_position,'
+        ' last_position, previous_digest, digest) values (''none'', 1, 1, 1, '''', '''')'
+    ),
+    (
+        'strongroom.audit_seals: number_is_positive',
+        'insert into strongroom.audit_seals (tenant_id, number, first_position,'
+        ' last_position, previous_digest, digest) values (''acme'', 0, 1, 1, '''', '''')'
+    ),
+    (
+        'strongroom.audit_seals: a_seal_has_events',
+        'insert into strongroom.audit_seals (tenant_id, number, first_position,'
+        ' last_position, previous_digest, digest) values (''acme'', 9, 2, 1, '''', '''')'
+    ),
+    (
         'strongroom.usage_events: usage_events_pkey',
         'insert into strongroom.usage_events (tenant_id, id) values (''acme'', ''private-u'')'
     ),
@@ -1433,6 +1453,8 @@ values
         'strongroom.usage_events: metadata_has_at_most_16_kib',
         'insert into strongroom.usage_events (tenant_id, id, metadata) values (''acme'','
         ' ''x'', jsonb_build_object(''x'', repeat(''x'', 16384)))'
+    ),
+    (
         'strongroom.collections: collections_pkey',
         'insert into strongroom.collections (tenant_id, id, name, embedding_model,'
         ' embedding_version, embedding_dimensions, metadata, version, creation_digest)'

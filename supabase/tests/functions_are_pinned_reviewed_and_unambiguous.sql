@@ -84,6 +84,10 @@ values
     (
         'strongroom_private.write_embeddings',
         'pgvector may be closed to hosts: writes one source''s embeddings'
+    ),
+    (
+        'strongroom_private.write_audit_seal',
+        'hosts have no right to update events: writes their place in the chain, once'
     );
 
 select plan((select 2 * count(*)::integer from stories.functions) + 11);
@@ -144,6 +148,10 @@ select is(
             'strongroom.find_topic',
             'strongroom.list_topic_events',
             'strongroom.trim_topic',
+            'strongroom_private.write_usage',
+            'strongroom.record_usage',
+            'strongroom_private.write_audit_seal',
+            'strongroom.verify_audit',
             'strongroom.publish_agent_version',
             'strongroom.find_agent_version',
             'strongroom.publish_skill_version',
@@ -327,8 +335,8 @@ select set_eq(
         'enable', 'enqueue', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant',
         'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish', 'purge', 'put', 'read', 'reap',
         'record', 'release', 'remove', 'renew', 'replace', 'request', 'resolve', 'restore',
-        'retry', 'revoke', 'save', 'search', 'set', 'share', 'soft', 'start', 'touch', 'trim',
-        'update'
+        'retry', 'revoke', 'save', 'seal', 'search', 'set', 'share', 'soft', 'start', 'touch',
+        'trim', 'update', 'verify'
     ],
     'public functions start with a verb of the closed list in sql/README.md'
 );

@@ -242,11 +242,12 @@ select is(
                 'strongroom_private.search_chunks',
                 'strongroom_private.write_chunks',
                 'strongroom_private.write_terms',
-                'strongroom_private.write_embeddings'
+                'strongroom_private.write_embeddings',
+                'strongroom_private.write_audit_seal'
             )
     ),
     null,
-    'hosts need no definer function but those of policies, of workers and of search'
+    'hosts need no definer function but those of policies, of workers, of search and of the seal'
 );
 
 select * from finish();

@@ -2,7 +2,7 @@
 -- with what they belong to, and old events of a topic by trim_topic.
 begin;
 \ir support/stories.psql
-select plan(65);
+select plan(71);
 set local client_min_messages = warning;
 select stories.found_a_world();
 
@@ -180,6 +180,7 @@ select matches(
 from (
     values
         ('strongroom.audit_events', 'action = ''x.x'''),
+        ('strongroom.audit_seals', 'digest = ''x'''),
         ('strongroom.usage_events', 'input_tokens = 1')
 ) as l (ledger, changed)
 cross join (
@@ -193,31 +194,31 @@ from (
     values
         (
             'update strongroom.audit_events set principal_id = null, principal_salt = null'
-            ' where tenant_id = ''acme'' and record = ''conversation''',
+            ' where tenant_id = ''acme'' and principal_id = ''cleo''',
             '1 row',
             'but a person can be forgotten'
         ),
         (
             'update strongroom.audit_events set principal_digest = null'
-            ' where tenant_id = ''acme'' and record = ''conversation''',
+            ' where tenant_id = ''acme'' and principal_digest is not null',
             'SR020',
             'whose hash stays'
         ),
         (
-            'update strongroom.audit_events set position = 1, chain_digest = ''x'''
-            ' where tenant_id = ''acme'' and record = ''conversation''',
+            'update strongroom.audit_events set position = 99, chain_digest = ''x'''
+            ' where tenant_id = ''acme'' and record_id = ''m-cleo''',
             '1 row',
             'and a seal be written'
         ),
         (
             'update strongroom.audit_events set chain_digest = ''y'''
-            ' where tenant_id = ''acme'' and record = ''conversation''',
+            ' where tenant_id = ''acme'' and record_id = ''m-cleo''',
             'SR020',
             'once'
         ),
         (
             'update strongroom.audit_events set position = null, chain_digest = null'
-            ' where tenant_id = ''acme'' and record = ''conversation''',
+            ' where tenant_id = ''acme'' and record_id = ''m-cleo''',
             'SR020',
             'and for ever'
         )
@@ -228,10 +229,15 @@ select is(
     '42501',
     format('a host has not even the right: %s', format(s.statement, l.ledger))
 )
-from (values ('strongroom.audit_events'), ('strongroom.usage_events')) as l (ledger)
+from (
+    values
+        ('strongroom.audit_events'),
+        ('strongroom.audit_seals'),
+        ('strongroom.usage_events')
+) as l (ledger)
 cross join (
     values
-        ('update %s set id = id where true'),
+        ('update %s set tenant_id = tenant_id where true'),
         ('delete from %s where true'),
         ('truncate %s')
 ) as s (statement);
@@ -285,7 +291,8 @@ select results_eq(
             ('agent_versions', 1::bigint),
             ('agents', 1),
             ('approval_grants', 2),
-            ('audit_events', 4),
+            ('audit_events', 12),
+            ('audit_seals', 1),
             ('catalog_tombstones', 1),
             ('checkpoints', 2),
             ('chunks', 2),

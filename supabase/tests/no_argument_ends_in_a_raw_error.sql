@@ -39,6 +39,12 @@ values
     ('p_worker_id', '''worker'''),
     ('p_lease_seconds', '30'),
     ('p_events', '''[{"kind": "step"}]'''),
+    ('p_events of audit', '''[{"action": "x.x", "record": "x", "record_id": "x"}]'''),
+    ('p_events of usage', '''[{"input_tokens": 7}]'''),
+    ('p_usage', '''[{"input_tokens": 7}]'''),
+    ('p_usage_id', '''private-u'''),
+    ('p_event_id', '''event'''),
+    ('p_by', '''day'''),
     ('p_expected_sequence', '0'),
     ('p_keep', '1'),
     ('p_kind', '''question'''),
@@ -332,6 +338,8 @@ left join stories.sound as s
     on s.parameter = a.name || case
         when a.name = 'p_claim_token' and t.function ~ '_job(_|$)' then ' of a job'
         when a.name = 'p_run_id' and t.function ~ '_evaluation_' then ' of an evaluation'
+        when a.name = 'p_events' and t.function ~ 'audit' then ' of audit'
+        when a.name = 'p_events' and t.function ~ 'record_usage' then ' of usage'
         else ''
     end
 where a.is_required

@@ -93,6 +93,7 @@ HOSTS_ONLY = {
     "evaluation_runs",
     "evaluation_run_cases",
     "evaluation_results",
+    "audit_seals",
 }
 """Tables that no signed-in user may read, whatever its policies say."""
 
@@ -127,6 +128,7 @@ HOSTS_ONLY = {
         "topics",
         "topic_events",
         "audit_events",
+        "audit_seals",
         "usage_events",
         "memories",
         "memory_settings",

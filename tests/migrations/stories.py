@@ -62,9 +62,11 @@ _FILL: dict[int, list[LiteralString]] = {
     3: [
         "select set_config('strongroom.tenant_id', 'acme', false)",
         (
-            "insert into strongroom.usage_events (tenant_id, id, conversation_id, input_tokens)"
-            " values ('acme', 'usage-1', 'talk', 7)"
+            'select * from strongroom.record_usage(\'acme\', \'[{"id": "usage-1",'
+            ' "conversation_id": "talk", "input_tokens": 7}]\')'
         ),
+        "select * from strongroom.record_usage('umbrella', '[{\"id\": \"usage-1\"}]')",
+        "select * from strongroom.seal_audit('acme')",
     ],
     4: [
         "select * from strongroom.create_run('acme', 'talk', 'run-1')",

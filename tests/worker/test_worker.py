@@ -9,9 +9,11 @@ import pytest
 import strongroom
 from strongroom import (
     DurableWorker,
+    InvalidArgument,
     NewMessage,
     RetryLater,
     RunContext,
+    RunUsage,
     Strongroom,
     TextPart,
     TurnResult,
@@ -271,3 +273,74 @@ async def test_stopping_gives_back_what_does_not_finish_in_time(store: Strongroo
     counts = await DurableWorker(store=store, handler=quick).run_until_idle()
     assert counts.completed == 1
     assert (await store.runs.get(tenant_id=T, run_id="r1")).attempt == 1
+
+
+async def tokens(store: Strongroom) -> int:
+    return (await store.usage.totals(tenant_id=T)).input_tokens
+
+
+@pytest.mark.parametrize(
+    "end", ["completed", "failed", "cancelled", "paused", "retried", "deleted"]
+)
+async def test_usage_is_kept_however_the_run_ends(store: Strongroom, end: str) -> None:
+    await new_run(store, max_attempts=1 if end == "failed" else 2)
+
+    async def handler(context: RunContext) -> TurnResult:
+        context.record_usage(RunUsage(step_id=f"{context.run.attempt}/plan", input_tokens=1))
+        await context.save_checkpoint({"step": 1})
+        context.record_usage(RunUsage(input_tokens=10, model="odd \ud83d"))
+        if end == "failed":
+            raise RuntimeError
+        if end == "cancelled":
+            context.cancel_requested = True
+            context.check_cancelled()
+        if end == "paused":
+            await context.ask("q", "Which?")
+        if end == "retried" and context.run.attempt == 1:
+            raise RetryLater("busy", delay_seconds=0)
+        if end == "deleted":
+            await store.conversations.soft_delete(tenant_id=T, conversation_id="talk")
+        return TurnResult(usage=(RunUsage(input_tokens=100),))
+
+    await DurableWorker(store=store, handler=handler).run_until_idle()
+    expected = {"completed": 111, "retried": 122, "deleted": 111}
+    assert await tokens(store) == expected.get(end, 11)
+
+
+async def test_usage_that_the_ledger_refuses_does_not_keep_a_run_from_ending(
+    store: Strongroom,
+) -> None:
+    await new_run(store)
+
+    async def handler(context: RunContext) -> str:
+        with pytest.raises(InvalidArgument):
+            context.record_usage(
+                RunUsage(occurred_at=dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
+            )
+        context.record_usage(RunUsage(input_tokens=7), RunUsage(id="u", input_tokens=3))
+        context.record_usage(RunUsage(corrects_id="u", input_tokens=-4))
+        return "done"
+
+    await DurableWorker(store=store, handler=handler).run_until_idle()
+    assert (await store.runs.get(tenant_id=T, run_id="r1")).status == "failed"
+    assert await tokens(store) == 10
+
+
+async def test_a_worker_that_lost_its_claim_writes_no_usage(store: Strongroom) -> None:
+    await new_run(store)
+
+    async def handler(context: RunContext) -> str:
+        context.record_usage(RunUsage(input_tokens=7))
+        await store.runs.heartbeat(
+            tenant_id=T, run_id="r1", claim_token=context.claim_token, lease_seconds=0.000001
+        )
+        taken = await store.runs.claim(
+            tenant_id=T, run_id="r1", worker_id="other", lease_seconds=600
+        )
+        assert taken is not None
+        return "too late"
+
+    worker = DurableWorker(store=store, handler=handler)
+    await worker.run_until_idle()
+    assert worker.counts.lost == 1
+    assert await tokens(store) == 0

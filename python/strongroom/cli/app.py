@@ -10,6 +10,7 @@ import typer
 
 from strongroom.cli import (
     agents,
+    audit,
     conversations,
     demo,
     diagnosis,
@@ -17,6 +18,7 @@ from strongroom.cli import (
     migrate,
     runs,
     supabase,
+    usage,
     workers,
 )
 from strongroom.cli.exits import EPILOG
@@ -35,6 +37,8 @@ app.command("import")(imports.import_)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(runs.app, name="runs")
 app.add_typer(agents.app, name="agents")
+app.command("usage")(usage.usage)
+app.add_typer(audit.app, name="audit")
 app.command("worker")(workers.worker)
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(supabase.app, name="supabase")

@@ -11,11 +11,13 @@ from urllib.parse import quote
 
 import psycopg
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from strongroom.cli import demo_story as story_of
 from strongroom.cli import options
+from strongroom.cli.demo_ledgers import keep_the_books
 from strongroom.cli.demo_run import run_with_approval
 from strongroom.cli.demo_story import Claim, Story
 from strongroom.cli.exits import Exit, command
@@ -48,6 +50,11 @@ class Narrator:
         width = line_width(self._out)
         for line in wrap(Text(printable(text[len(indent) :])), width and width - len(indent)):
             self._out.print(Text(indent).append(line.plain, style=style), soft_wrap=True)
+
+    def show(self, made: RenderableType) -> None:
+        """Print a table."""
+        if self._out is not None:
+            self._out.print(Padding(made, (1, 0, 0, 3)))
 
     def title(self, text: str) -> None:
         """Begin a step."""
@@ -122,6 +129,8 @@ async def demo(
             await story_of.look_from_outside(story, server, store, summary.conversation_id)
             narrator.title("A run survives its worker, and asks before it acts")
             await run_with_approval(story, store)
+            narrator.title("The books: usage by day, and an audit that shows what was changed")
+            narrator.show(await keep_the_books(story, store))
     narrator.title(f"The conversation: {summary.title}")
     narrator.say()
     narrator.transcript(messages)

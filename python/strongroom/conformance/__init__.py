@@ -39,6 +39,8 @@ SECTIONS = (
     "principal_memory",
     "interactions",
     "approvals",
+    "usage",
+    "audit",
     "pagination",
     "permissions",
     "deletion",

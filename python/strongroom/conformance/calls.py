@@ -9,10 +9,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_knowledge, calls_memory
+from strongroom.conformance import (
+    calls_catalog,
+    calls_evaluations,
+    calls_knowledge,
+    calls_ledgers,
+    calls_memory,
+)
 from strongroom.conformance.calls_catalog import CatalogIds, fill_catalog
 from strongroom.conformance.calls_evaluations import EvaluationIds, fill_evaluations
 from strongroom.conformance.calls_knowledge import KnowledgeIds, fill_knowledge
+from strongroom.conformance.calls_ledgers import LedgerIds, fill_ledgers
 from strongroom.conformance.calls_memory import MemoryTarget, fill_memory
 from strongroom.conformance.helpers import (
     OWNER,
@@ -37,7 +44,7 @@ from strongroom.conformance.run_helpers import (
     queued,
     streamed,
 )
-from strongroom.models import AgentBinding, Viewer
+from strongroom.models import AgentBinding, RunUsage, Viewer
 from strongroom.models.realtime import NewTopicEvent
 
 
@@ -65,6 +72,7 @@ class Target:
     memory: MemoryTarget
     evaluation: EvaluationIds
     knowledge: KnowledgeIds
+    ledgers: LedgerIds
 
     @property
     def where(self) -> Where:
@@ -95,6 +103,7 @@ class Target:
             memory=self.memory.absent(),
             evaluation=self.evaluation.absent(),
             knowledge=self.knowledge.absent(),
+            ledgers=self.ledgers.absent(),
         )
 
     def within(self, tenant_id: str) -> Target:
@@ -166,6 +175,7 @@ async def fill(
         memory=await fill_memory(store, tenant_id),
         evaluation=await fill_evaluations(store, tenant_id),
         knowledge=await fill_knowledge(store, tenant_id),
+        ledgers=await fill_ledgers(store, tenant_id, talk.id),
     )
 
 
@@ -245,6 +255,9 @@ WRITES: dict[str, Write] = {
         **t.held, status="completed", messages=[answered("late")]
     ),
     "runs.request_cancel": lambda s, t: s.runs.request_cancel(**t.of),
+    "usage.record_for_run": lambda s, t: s.usage.record_for_run(
+        **t.held, events=[RunUsage(input_tokens=1)]
+    ),
     "checkpoints.save": lambda s, t: s.checkpoints.save(
         **t.held, expected_sequence=1, state={"late": 1}
     ),
@@ -297,8 +310,14 @@ TENANT_READS: dict[str, HostCall] = {
 }
 """Reads of what everyone in the tenant may read."""
 
+
+def _of_ledgers(call: calls_ledgers.Call) -> HostCall:
+    return lambda store, target: call(store, target.tenant_id, target.ledgers)
+
+
 HOST_READS: dict[str, HostCall] = {
     **{name: _of_evaluation(call) for name, call in calls_evaluations.HOST_READS.items()},
+    **{name: _of_ledgers(call) for name, call in calls_ledgers.HOST_READS.items()},
     "agents.resolve": lambda s, t: s.agents.resolve(**t.where),
     "interactions.find_active_grant": lambda s, t: s.interactions.find_active_grant(
         **t.where, principal_id=OWNER, tool_name="refund"

@@ -49,6 +49,8 @@ PORTS: dict[str, type] = {
     "jobs": ports.JobDispatcher,
     "locks": ports.DistributedLockStore,
     "realtime": ports.RealtimePublisher,
+    "usage": ports.UsageStore,
+    "audit": ports.AuditStore,
     "schema": ports.SchemaManager,
 }
 """The port of each attribute of a store. A test compares it with the attributes that there are."""

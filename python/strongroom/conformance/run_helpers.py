@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from strongroom.client import Ports
 from strongroom.conformance.helpers import Where, at, new_talk
-from strongroom.models import Conversation, NewMessage, TextPart
+from strongroom.models import Conversation, NewMessage, RunUsage, TextPart
 from strongroom.models.interactions import ResolvedInteraction
 from strongroom.models.runs import CreatedRun, NewRunEvent, Run
 
@@ -133,6 +133,7 @@ async def everything_of(store: Ports, run: Run) -> dict[str, object]:
         "interactions": await store.interactions.list(**of(run), limit=500),
         "messages": await store.messages.list(**where(run), limit=500),
         "state": await store.session_state.get(**where(run)),
+        "usage": await store.usage.list(**where(run), limit=500),
     }
 
 
@@ -158,6 +159,9 @@ ON_BEHALF: dict[str, Behalf] = {
     ),
     "runs.finish cancelled": lambda s, h, _: s.runs.finish(
         **h, status="cancelled", messages=[answered("late")]
+    ),
+    "usage.record_for_run": lambda s, h, _: s.usage.record_for_run(
+        **h, events=[RunUsage(input_tokens=1)]
     ),
     "checkpoints.save": lambda s, h, _: s.checkpoints.save(
         **h, expected_sequence=1, state={"late": True}

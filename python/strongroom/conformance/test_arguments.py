@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_memory
+from strongroom.conformance import calls_catalog, calls_evaluations, calls_ledgers, calls_memory
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -58,6 +58,7 @@ ID_PATHS: dict[str, Call] = {
     **calls_catalog.ID_PATHS,
     **calls_memory.ID_PATHS,
     **calls_evaluations.ID_PATHS,
+    **calls_ledgers.ID_PATHS,
 }
 OPTIONAL_ID_PATHS: dict[str, Call] = {
     **calls_memory.OPTIONAL_ID_PATHS,

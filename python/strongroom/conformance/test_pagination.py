@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_memory
+from strongroom.conformance import calls_catalog, calls_evaluations, calls_ledgers, calls_memory
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -97,6 +97,7 @@ LISTS: dict[str, Make] = {
     **calls_catalog.LISTS,
     **calls_memory.LISTS,
     **calls_evaluations.LISTS,
+    **calls_ledgers.LISTS,
 }
 
 
@@ -117,7 +118,8 @@ async def test_pages_hold_each_row_once_and_backward_is_the_reverse_b41(
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(LISTS) - {*calls_catalog.LISTS, *calls_evaluations.LISTS})
+    "name",
+    sorted(set(LISTS) - {*calls_catalog.LISTS, *calls_evaluations.LISTS, *calls_ledgers.LISTS}),
 )
 async def test_ties_in_created_at_are_never_skipped_b41(adapter: Adapter, name: str) -> None:
     adapter.needs("transactions")

@@ -118,6 +118,7 @@ async def test_purge_counts_every_row_and_is_repeatable(adapter: Adapter) -> Non
     await store.tenants.add_member(tenant_id=talk.tenant_id, principal_id=OWNER)
     receipt = await store.tenants.purge(tenant_id=talk.tenant_id)
     assert {table: count for table, count in receipt.tables.items() if count} == {
+        "audit_events": 2,
         "conversations": 1,
         "memberships": 1,
         "messages": 3,

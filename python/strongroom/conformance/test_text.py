@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_memory
+from strongroom.conformance import calls_catalog, calls_evaluations, calls_ledgers, calls_memory
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -108,6 +108,7 @@ TEXT_PATHS: dict[str, Call] = {
     **calls_catalog.TEXT_PATHS,
     **calls_memory.TEXT_PATHS,
     **calls_evaluations.TEXT_PATHS,
+    **calls_ledgers.TEXT_PATHS,
 }
 """Every kind of place where a caller's text goes to the database, by the path of its refusal."""
 

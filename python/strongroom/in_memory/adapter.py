@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from strongroom.client import Strongroom, UnitOfWork
 from strongroom.errors import InvalidArgument, SchemaVersionError
 from strongroom.in_memory.agents import MemoryAgentStore
+from strongroom.in_memory.audit import MemoryAuditStore
 from strongroom.in_memory.checkpoints import MemoryCheckpointStore
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
@@ -25,6 +26,7 @@ from strongroom.in_memory.session_state import MemorySessionStateStore
 from strongroom.in_memory.skills import MemorySkillStore
 from strongroom.in_memory.summaries import MemoryThreadSummaryStore
 from strongroom.in_memory.tenants import MemoryTenantStore
+from strongroom.in_memory.usage import MemoryUsageStore
 from strongroom.infrastructure.work_signals import polling
 from strongroom.migrations import load_migrations
 from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
@@ -95,6 +97,8 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "keywords": MemoryKeywordIndex(session, text_policy),
         "jobs": MemoryJobDispatcher(session, text_policy),
         "locks": MemoryDistributedLockStore(session, text_policy),
+        "usage": MemoryUsageStore(session, text_policy),
+        "audit": MemoryAuditStore(session, text_policy),
         "realtime": MemoryRealtimePublisher(session, text_policy),
     }
 

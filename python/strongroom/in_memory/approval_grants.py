@@ -5,18 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 from strongroom.errors import AlreadyExists
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, readable_conversation
 from strongroom.in_memory.database import Tables
 from strongroom.in_memory.run_steps import moment
 from strongroom.models.interactions import ApprovalGrant
 
 
-def grant_approval(tables: Tables, *, conversation_id: str | None, **given: Any) -> ApprovalGrant:
+def grant_approval(
+    tables: Tables, *, grant_id: str, conversation_id: str | None, **given: Any
+) -> ApprovalGrant:
     """Allow a tool without asking, in one conversation or always; a repeat changes nothing."""
     check_writable(tables)
     if conversation_id is not None:
         readable_conversation(tables, conversation_id)
-    grant = store_grant(tables, conversation_id=conversation_id, interaction_id=None, **given)
+    if grant_id not in tables.approval_grants:
+        record_audit(
+            tables,
+            "grant.grant",
+            "grant",
+            grant_id,
+            details={"tool_name": given["tool_name"], "conversation_id": conversation_id},
+            actor_id=given["granted_by"],
+            principal_id=given["principal_id"],
+        )
+    grant = store_grant(
+        tables, grant_id=grant_id, conversation_id=conversation_id, interaction_id=None, **given
+    )
     same = ("principal_id", "tool_name")
     if grant.conversation_id != conversation_id or any(
         getattr(grant, name) != given[name] for name in same
@@ -71,4 +86,5 @@ def revoke_grant(tables: Tables, *, grant_id: str) -> bool:
     if grant is None or grant.revoked_at is not None:
         return False
     tables.approval_grants[grant_id] = grant.replace(revoked_at=tables.now)
+    record_audit(tables, "grant.revoke", "grant", grant_id, principal_id=grant.principal_id)
     return True

@@ -6,12 +6,14 @@ import datetime as dt
 from typing import Any
 
 from strongroom.errors import AlreadyExists, InvalidArgument, NotFound
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, is_readable, versioned
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.evaluation_results import empty_results_of
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import drop_runs
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
+from strongroom.models.base import JsonObject
 from strongroom.models.conversations import (
     AgentPolicy,
     Conversation,
@@ -199,9 +201,18 @@ def bind_agent(
     check_writable(tables)
     _check_agent_binding(agent_policy, agent_version)
     row = _living(tables, conversation_id, expected_version)
-    return _changed(
-        tables, row, agent_id=agent_id, agent_policy=agent_policy, agent_version=agent_version
-    )
+    agent: JsonObject = {
+        "agent_id": agent_id,
+        "agent_policy": agent_policy,
+        "agent_version": agent_version,
+    }
+    bound = _changed(tables, row, **agent)
+    _audit(tables, "bind_agent", conversation_id, details={**agent, "version": bound.version})
+    return bound
+
+
+def _audit(tables: Tables, verb: str, conversation_id: str, **told: Any) -> None:
+    record_audit(tables, f"conversation.{verb}", "conversation", conversation_id, **told)
 
 
 def share_conversation(
@@ -216,7 +227,15 @@ def share_conversation(
     check_writable(tables)
     check_ids("participant_ids", participant_ids)
     row = _living(tables, conversation_id, expected_version)
-    return _changed(tables, row, visibility=visibility, participant_ids=sorted({*participant_ids}))
+    before, after = {*row.record.participant_ids}, {*participant_ids}
+    shared = _changed(tables, row, visibility=visibility, participant_ids=sorted(after))
+    details: JsonObject = {"visibility": visibility, "version": shared.version}
+    _audit(tables, "share", conversation_id, details=details)
+    # Each on their own, so that a person can be forgotten.
+    for person in sorted(before ^ after):
+        verb = "add_participant" if person in after else "remove_participant"
+        _audit(tables, verb, conversation_id, principal_id=person)
+    return shared
 
 
 def _living(tables: Tables, conversation_id: str, expected_version: int) -> Row[Conversation]:
@@ -238,6 +257,7 @@ def soft_delete_conversation(tables: Tables, *, conversation_id: str) -> Convers
     row = _living_or_deleted(tables, conversation_id)
     if row.record.deleted_at is not None:
         return row.record
+    _audit(tables, "soft_delete", conversation_id)
     return _changed(tables, row, deleted_at=tables.now)
 
 
@@ -252,6 +272,7 @@ def restore_conversation(tables: Tables, *, conversation_id: str) -> Conversatio
             detail={"path": "external_ref", "record": "conversation"},
             hint="Change the other conversation's external_ref, or delete it, and restore again.",
         )
+    _audit(tables, "restore", conversation_id)
     return _changed(tables, row, deleted_at=None)
 
 
@@ -272,6 +293,8 @@ def purge_conversation(tables: Tables, *, conversation_id: str) -> PurgeReceipt:
     check_writable(tables)
     row = tables.conversations.pop(conversation_id, None)
     empty_results_of(tables, conversation_id)
+    if row is not None:
+        _audit(tables, "purge", conversation_id)
     messages = tables.messages.pop(conversation_id, ())
     for message in messages:
         del tables.messages_by_id[message.id]

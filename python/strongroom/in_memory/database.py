@@ -36,6 +36,7 @@ from strongroom.models.runs import Checkpoint, Run, RunEvent
 from strongroom.models.session_state import SessionState
 from strongroom.models.summaries import ThreadSummary
 from strongroom.models.tenants import Membership, Tenant
+from strongroom.models.usage import UsageEvent
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -89,6 +90,31 @@ class IndexedChunk:
     terms: dict[str, int] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone that an audit event names. Forgetting them keeps the digest, which tells nobody who."""
+
+    salt: str | None
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """An audit event, and what the chain covers of the people in it."""
+
+    record: AuditEvent
+    actor: Person
+    principal: Person
+
+
+@dataclass(frozen=True, slots=True)
+class SealRow:
+    """One sealed batch of audit events."""
+
+    last_position: int
+    digest: str
+
+
 @dataclass(slots=True)
 class Tables:
     """Everything of one tenant. Rows are replaced, never changed; messages and summaries in order."""
@@ -125,13 +151,16 @@ class Tables:
     locks: dict[str, tuple[int, Lock | None]] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
     topic_events: dict[str, tuple[TopicEvent, ...]] = field(default_factory=dict)
-    audit_events: dict[str, AuditEvent] = field(default_factory=dict)
     facts: dict[tuple[str, str], StoredFact] = field(default_factory=dict)
     memory_settings: dict[str, MemorySettings] = field(default_factory=dict)
     tombstones: dict[tuple[str, ...], dt.datetime] = field(default_factory=dict)
     collections: dict[str, Row[Collection]] = field(default_factory=dict)
     sources: dict[str, Row[Source]] = field(default_factory=dict)
     chunks: dict[str, tuple[IndexedChunk, ...]] = field(default_factory=dict)
+    audit_events: dict[str, AuditRow] = field(default_factory=dict)
+    audit_seals: tuple[SealRow, ...] = ()
+    usage_events: dict[str, UsageEvent] = field(default_factory=dict)
+    usage_by_step: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -170,6 +199,8 @@ class Tables:
             collections=dict(self.collections),
             sources=dict(self.sources),
             chunks=dict(self.chunks),
+            usage_events=dict(self.usage_events),
+            usage_by_step=dict(self.usage_by_step),
         )
 
 

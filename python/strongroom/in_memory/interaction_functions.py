@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from strongroom.errors import AlreadyExists, InvalidArgument, LimitExceeded
 from strongroom.in_memory.approval_grants import store_grant
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, is_readable
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
@@ -138,6 +139,19 @@ def decide_approval(
         decision=decision,
         resolved_by=resolved_by,
     )
+    if decided.outcome == "resolved":
+        record_audit(
+            tables,
+            "approval.decide",
+            "interaction",
+            interaction_id,
+            details={
+                "decision": decision,
+                "tool_name": approval.tool_name,
+                "run_id": approval.run_id,
+            },
+            actor_id=resolved_by,
+        )
     if decided.outcome == "resolved" and decision in {"allow-conversation", "allow-always"}:
         talk = tables.conversations[approval.conversation_id].record
         store_grant(
@@ -198,6 +212,13 @@ def claim_approval(
         return _resolved(approval, "not_approved")
     if approval.claimed_at is None:
         tables.approval_claims[interaction_id] = claim_id
+        record_audit(
+            tables,
+            "approval.claim",
+            "interaction",
+            interaction_id,
+            details={"tool_name": approval.tool_name, "run_id": approval.run_id},
+        )
         return _resolved(_change(tables, approval, claimed_at=tables.now), "claimed")
     is_repeat = tables.approval_claims[interaction_id] == claim_id
     return _resolved(approval, "claimed" if is_repeat else "already_claimed")

@@ -23,6 +23,7 @@ from strongroom.in_memory.run_steps import (
     stale,
 )
 from strongroom.in_memory.session_state import put_session_state
+from strongroom.in_memory.usage_functions import check_usage
 from strongroom.in_memory.values import check_size
 from strongroom.models.runs import CreatedRun, FinalStatus, Run, WaitingStatus
 
@@ -121,10 +122,12 @@ def finish_run(
     error: dict[str, Any] | None,
     state: dict[str, Any] | None,
     state_expected_version: int | None,
+    usage: list[dict[str, Any]],
 ) -> CreatedRun:
     """End the run and commit its turn; a repeat with the same claim changes nothing."""
     check_writable(tables)
     _check_turn(status, messages, error)
+    check_usage("usage", usage)
     run = living_run(tables, run_id)
     if run.claim_token == claim_token and run.status == status:
         return CreatedRun(**dict(run), outcome="duplicate")
@@ -138,7 +141,9 @@ def finish_run(
             state=state,
             expected_version=state_expected_version,
         )
-    ended = end_run(tables, run, status, messages=messages, error=error, voids_claim=False)
+    ended = end_run(
+        tables, run, status, messages=messages, error=error, usage=usage, voids_claim=False
+    )
     return CreatedRun(**dict(ended), outcome="inserted")
 
 

@@ -8,9 +8,11 @@ import uuid
 from typing import Any, cast
 
 from strongroom.errors import AlreadyExists, NotFound, StaleClaim
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import is_readable
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.messages import append_messages
+from strongroom.in_memory.usage_functions import write_run_usage
 from strongroom.models.base import JsonObject, JsonValue
 from strongroom.models.json_values import stored_size
 from strongroom.models.runs import FinalStatus, Run
@@ -160,9 +162,10 @@ def end_run(
     *,
     messages: list[Plain] | None = None,
     error: JsonObject | None = None,
+    usage: list[Plain] | None = None,
     voids_claim: bool = True,
 ) -> Run:
-    """End a run: the turn's messages, open interactions, the status.
+    """End a run: the turn's messages and usage, open interactions, the status, the audit event.
 
     The conversation's next run is its head from then on. When somebody else than its worker ends it, its
     claim is void.
@@ -176,6 +179,18 @@ def end_run(
         if pending.run_id == run.id and pending.status == "pending":
             ended = pending.replace(status="cancelled", resolved_at=tables.now)
             tables.interactions[pending.id] = Row(ended, row.created_with)
+    write_run_usage(tables, run, usage or [])
+    record_audit(
+        tables,
+        "run.finish",
+        "run",
+        run.id,
+        details={
+            "status": status,
+            "attempt": run.attempt,
+            "conversation_id": run.conversation_id,
+        },
+    )
     return change_run(
         tables,
         run,

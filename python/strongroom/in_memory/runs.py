@@ -51,7 +51,9 @@ from strongroom.ports.runs import (
     Priority,
     Turn,
 )
+from strongroom.ports.usage import TurnUsage
 from strongroom.stores.base import existing
+from strongroom.stores.usage import usage_documents
 
 
 class MemoryRunStore(MemoryPort):
@@ -260,6 +262,7 @@ class MemoryRunStore(MemoryPort):
         error: JsonObject | None = None,
         state: JsonObject | None = None,
         state_expected_version: AfterSequence | None = None,
+        usage: TurnUsage = (),
     ) -> CreatedRun:
         """See the port."""
         return await self._write(
@@ -272,6 +275,7 @@ class MemoryRunStore(MemoryPort):
             error=error,
             state=state,
             state_expected_version=state_expected_version,
+            usage=[*usage_documents(usage)],
         )
 
     @port_method

@@ -7,6 +7,7 @@ from typing import Any
 
 from strongroom.errors import AlreadyExists
 from strongroom.ids import new_id
+from strongroom.in_memory.audit_functions import outline_ids, record_audit
 from strongroom.in_memory.base import MemoryPort, check_writable, versioned
 from strongroom.in_memory.catalog_entries import drop_catalog
 from strongroom.in_memory.database import Row, Tables
@@ -167,6 +168,7 @@ def create_tenant(tables: Tables, *, name: str, metadata: dict[str, Any]) -> Cre
             updated_at=tables.now,
         )
         tables.tenant = Row(tenant, created_with)
+        record_audit(tables, "tenant.create", "tenant", tables.tenant_id)
     if tables.tenant.created_with != created_with:
         raise AlreadyExists(
             "a tenant with this id was created with other content",
@@ -190,7 +192,17 @@ def update_tenant(tables: Tables, *, changes: dict[str, Any], expected_version: 
     row = versioned(tables.tenant, "tenant", expected_version)
     tenant = row.record.replace(**changes, version=row.record.version + 1, updated_at=tables.now)
     tables.tenant = Row(tenant, row.created_with)
+    record_audit(
+        tables,
+        _STATUS_ACTIONS.get(str(changes.get("status")), "tenant.update"),
+        "tenant",
+        tables.tenant_id,
+        details={"version": tenant.version, "changed": [*sorted(changes)]},
+    )
     return tenant
+
+
+_STATUS_ACTIONS = {"suspended": "tenant.suspend", "active": "tenant.resume"}
 
 
 def purge_tenant(tables: Tables) -> PurgeReceipt:
@@ -202,6 +214,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             "chunks": sum(len(chunks) for chunks in tables.chunks.values()),
             "collections": len(tables.collections),
             "sources": len(tables.sources),
+            "audit_seals": len(tables.audit_seals),
             "conversation_participants": sum(len(c.participant_ids) for c in conversations),
             "conversations": len(conversations),
             "jobs": len(tables.jobs),
@@ -216,13 +229,14 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             "topic_events": sum(len(events) for events in tables.topic_events.values()),
             "topics": len(tables.topics),
             "thread_summaries": sum(len(summaries) for summaries in tables.summaries.values()),
-            "usage_events": 0,
+            "usage_events": len(tables.usage_events),
             **drop_runs(tables),
             **drop_catalog(tables),
             **drop_evaluations(tables),
         }
     )
     tables.tenant = None
+    tables.audit_seals = ()
     for rows in (
         tables.members,
         tables.conversations,
@@ -241,6 +255,8 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
         tables.collections,
         tables.sources,
         tables.chunks,
+        tables.usage_events,
+        tables.usage_by_step,
     ):
         rows.clear()
     return receipt
@@ -266,6 +282,14 @@ def add_member(
             updated_at=tables.now,
         )
         by_id[membership_id] = tables.members[principal_id] = Row(member, created_with)
+        record_audit(
+            tables,
+            "member.add",
+            "membership",
+            membership_id,
+            details=outline_ids("role", role_ids),
+            principal_id=principal_id,
+        )
     row = by_id.get(membership_id)
     if row is None or row.created_with != created_with:
         raise AlreadyExists(
@@ -293,13 +317,25 @@ def set_member_roles(
         role_ids=role_ids, version=row.record.version + 1, updated_at=tables.now
     )
     tables.members[principal_id] = Row(member, row.created_with)
+    record_audit(
+        tables,
+        "member.set_roles",
+        "membership",
+        member.id,
+        details={**outline_ids("role", role_ids), "version": member.version},
+        principal_id=principal_id,
+    )
     return member
 
 
 def remove_member(tables: Tables, *, principal_id: str) -> bool:
     """Remove a member; what the principal owns stays."""
     check_writable(tables)
-    return tables.members.pop(principal_id, None) is not None
+    removed = tables.members.pop(principal_id, None)
+    if removed is not None:
+        member = removed.record
+        record_audit(tables, "member.remove", "membership", member.id, principal_id=principal_id)
+    return removed is not None
 
 
 def list_members(

@@ -1,7 +1,11 @@
 """Frozen records: what goes into the ports and what comes out."""
 
 from strongroom.models.audit import (
+    AppendedAuditEvent,
     AuditEvent,
+    AuditSeal,
+    AuditVerification,
+    NewAuditEvent,
 )
 from strongroom.models.catalog import (
     Agent,
@@ -139,6 +143,16 @@ from strongroom.models.tenants import (
     PurgeReceipt,
     Tenant,
 )
+from strongroom.models.usage import (
+    Cost,
+    NewUsage,
+    RecordedUsage,
+    RunUsage,
+    UsageEvent,
+    UsageItem,
+    UsageSum,
+    UsageTotals,
+)
 
 __all__ = [
     "Agent",
@@ -147,10 +161,13 @@ __all__ = [
     "AgentVersionHead",
     "AppendItem",
     "AppendResult",
+    "AppendedAuditEvent",
     "ApprovalGrant",
     "ApprovalPart",
     "ArtifactPart",
     "AuditEvent",
+    "AuditSeal",
+    "AuditVerification",
     "CaseComparison",
     "CaseReference",
     "CatalogSkill",
@@ -160,6 +177,7 @@ __all__ = [
     "CitationPart",
     "Collection",
     "Conversation",
+    "Cost",
     "CreatedAgent",
     "CreatedCollection",
     "CreatedConversation",
@@ -200,11 +218,13 @@ __all__ = [
     "MemoryStatus",
     "Message",
     "MessagePart",
+    "NewAuditEvent",
     "NewChunk",
     "NewEvaluationResult",
     "NewMessage",
     "NewRunEvent",
     "NewTopicEvent",
+    "NewUsage",
     "Page",
     "PublishedAgentVersion",
     "PublishedItem",
@@ -213,6 +233,7 @@ __all__ = [
     "QuestionPart",
     "ReasoningPart",
     "RecordedItem",
+    "RecordedUsage",
     "ReplacedSource",
     "ResolvedAgent",
     "ResolvedInteraction",
@@ -221,6 +242,7 @@ __all__ = [
     "RunEvent",
     "RunEventItem",
     "RunQueue",
+    "RunUsage",
     "SavedCheckpoint",
     "SchemaChange",
     "ScoreComparison",
@@ -241,5 +263,9 @@ __all__ = [
     "ToolResultPart",
     "Topic",
     "TopicEvent",
+    "UsageEvent",
+    "UsageItem",
+    "UsageSum",
+    "UsageTotals",
     "Viewer",
 ]

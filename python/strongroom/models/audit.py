@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from strongroom.models.base import Id, JsonObject, Record, Timestamp
+from strongroom.models.messages import AppendOutcome
 
 AuditSource = Literal["strongroom", "host"]
+
+AuditAction = Annotated[
+    str,
+    StringConstraints(strict=True, pattern=r"^[a-z][a-z_]*\.[a-z][a-z_]*$", max_length=255),
+]
+"""What happened, as noun.verb in lower case."""
 
 
 class AuditEvent(Record):
@@ -41,3 +48,63 @@ class AuditEvent(Record):
     position: int | None = None
     chain_digest: str | None = None
     created_at: Timestamp
+
+
+class NewAuditEvent(Record):
+    """An event of the host's own.
+
+    Attributes:
+        id: makes a repeated append harmless; the binding makes a UUIDv7 when it is None.
+        details: ids, versions and states, at most 16 KiB; never content, never names of people.
+    """
+
+    id: Id | None = None
+    action: AuditAction
+    record: Id
+    record_id: Id
+    details: JsonObject = Field(default_factory=dict)
+    actor_id: Id | None = None
+    principal_id: Id | None = None
+
+
+class AppendedAuditEvent(AuditEvent):
+    """The stored event, and whether this call wrote it; with ``conflict`` another one has its id."""
+
+    outcome: AppendOutcome
+
+
+class AuditSeal(Record):
+    """What a call of ``seal`` did, and where the chain ends now.
+
+    Attributes:
+        sealed: how many events it sealed.
+        last_position: the last place of the chain.
+        digest: the chain's hash there. Kept elsewhere, it proves the chain up to there.
+        has_more: whether there are events that are not sealed yet.
+    """
+
+    sealed: int
+    last_position: int
+    digest: str
+    has_more: bool
+
+
+class AuditVerification(Record):
+    """How far a part of the chain holds.
+
+    Attributes:
+        is_sound: whether everything that was looked at fits.
+        verified_to: the last place that does: go on after it while ``has_more``.
+        has_more: whether sealed events follow that were not looked at.
+        problem: what is wrong with the first event that does not fit: ``changed`` (or moved),
+            ``removed``, ``inserted``.
+        bad_position: its place in the chain.
+        event_id: that event; None when it was removed.
+    """
+
+    is_sound: bool
+    verified_to: int
+    has_more: bool
+    problem: Literal["changed", "removed", "inserted"] | None
+    bad_position: int | None
+    event_id: Id | None

@@ -1,6 +1,7 @@
 """The contracts: one Protocol per aggregate."""
 
 from strongroom.ports.agents import AgentStore as AgentStore
+from strongroom.ports.audit import AuditStore as AuditStore
 from strongroom.ports.conversations import UNSET as UNSET
 from strongroom.ports.conversations import ConversationStore as ConversationStore
 from strongroom.ports.evaluations import EvaluationStore as EvaluationStore
@@ -20,3 +21,4 @@ from strongroom.ports.session_state import SessionStateStore as SessionStateStor
 from strongroom.ports.skills import SkillStore as SkillStore
 from strongroom.ports.summaries import ThreadSummaryStore as ThreadSummaryStore
 from strongroom.ports.tenants import TenantStore as TenantStore
+from strongroom.ports.usage import UsageStore as UsageStore

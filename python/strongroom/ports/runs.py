@@ -28,6 +28,7 @@ from strongroom.models.runs import (
     SavedCheckpoint,
     WaitingStatus,
 )
+from strongroom.ports.usage import TurnUsage
 
 LeaseSeconds = Annotated[float, Field(gt=0, le=86_400)]
 DelaySeconds = Annotated[float, Field(ge=0, le=31_536_000)]
@@ -226,6 +227,7 @@ class RunStore(Protocol):
         error: JsonObject | None = None,
         state: JsonObject | None = None,
         state_expected_version: AfterSequence | None = None,
+        usage: TurnUsage = (),
     ) -> CreatedRun:
         """End the run and commit its turn, all in one transaction.
 
@@ -239,11 +241,13 @@ class RunStore(Protocol):
             error: why it failed; given exactly with ``failed``.
             state: the conversation's new session state.
             state_expected_version: the version of the state that the turn began with.
+            usage: what the turn used and cost, as ``usage.record_for_run`` takes it.
 
         Returns:
             The run; outcome ``duplicate`` for a repeat with the same claim, which changes nothing.
 
         Raises:
+            AlreadyExists: SR011, a message or usage with one of the ids has other content.
             VersionConflict: SR012, the session state has changed: nothing of the turn was written.
 
         SQL: ``strongroom.finish_run``

@@ -34,7 +34,9 @@ from strongroom.ports.runs import (
     Priority,
     Turn,
 )
+from strongroom.ports.usage import TurnUsage
 from strongroom.stores.base import SqlStore, existing
+from strongroom.stores.usage import usage_documents
 from strongroom.transports.base import Document
 
 
@@ -273,6 +275,7 @@ class SqlRunStore(SqlStore):
         error: JsonObject | None = None,
         state: JsonObject | None = None,
         state_expected_version: AfterSequence | None = None,
+        usage: TurnUsage = (),
     ) -> CreatedRun:
         """See the port."""
         return await self._one(
@@ -286,6 +289,7 @@ class SqlRunStore(SqlStore):
             error=None if error is None else Document(error),
             state=None if state is None else Document(state),
             state_expected_version=state_expected_version,
+            usage=Document([*usage_documents(usage)]) if usage else None,
         )
 
     @port_method

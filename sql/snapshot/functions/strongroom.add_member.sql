@@ -21,6 +21,12 @@ begin
     values (p_tenant_id, v_id, p_principal_id, p_role_ids, v_digest)
     on conflict do nothing;
     v_inserted := found;
+    if v_inserted then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'member.add', 'membership', v_id,
+            strongroom_private.outline_ids('role', p_role_ids), p_principal_id => p_principal_id
+        );
+    end if;
 
     return query
     select

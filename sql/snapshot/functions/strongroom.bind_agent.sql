@@ -9,7 +9,7 @@ begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_agent_binding(p_agent_id, p_agent_policy, p_agent_version);
-    perform strongroom_private.update_living_conversation(
+    if strongroom_private.update_living_conversation(
         p_tenant_id,
         p_conversation_id,
         jsonb_build_object(
@@ -19,7 +19,20 @@ begin
         ),
         p_expected_version,
         p_write_id
-    );
+    ) then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'conversation.bind_agent',
+            'conversation',
+            p_conversation_id,
+            jsonb_build_object(
+                'agent_id', p_agent_id,
+                'agent_policy', p_agent_policy,
+                'agent_version', p_agent_version,
+                'version', p_expected_version + 1
+            )
+        );
+    end if;
     return query
     select f.*
     from strongroom.find_conversation(p_tenant_id, p_conversation_id) as f;

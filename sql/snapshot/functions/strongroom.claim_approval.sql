@@ -24,6 +24,15 @@ begin
             claim_id = v_claim_id
         where i.tenant_id = p_tenant_id
             and i.id = p_interaction_id;
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'approval.claim',
+            'interaction',
+            p_interaction_id,
+            jsonb_build_object(
+                'tool_name', v_interaction.tool_name, 'run_id', v_interaction.run_id
+            )
+        );
     elsif v_interaction.claim_id <> v_claim_id then
         v_outcome := 'already_claimed';
     end if;

@@ -24,6 +24,11 @@ begin
     values (p_tenant_id, p_name, p_metadata, v_digest)
     on conflict on constraint tenants_pkey do nothing;
     v_inserted := found;
+    if v_inserted then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'tenant.create', 'tenant', p_tenant_id
+        );
+    end if;
 
     return query
     select

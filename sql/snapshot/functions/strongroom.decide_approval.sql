@@ -51,6 +51,18 @@ begin
                 and c.id = v_interaction.conversation_id
             on conflict on constraint approval_grants_pkey do nothing;
         end if;
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'approval.decide',
+            'interaction',
+            p_interaction_id,
+            jsonb_build_object(
+                'decision', p_decision,
+                'tool_name', v_interaction.tool_name,
+                'run_id', v_interaction.run_id
+            ),
+            p_resolved_by
+        );
         v_outcome := 'resolved';
         perform strongroom_private.queue_waiting_run(p_tenant_id, v_interaction.run_id);
     elsif v_interaction.status = 'pending' then

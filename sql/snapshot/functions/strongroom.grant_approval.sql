@@ -27,6 +27,17 @@ begin
         p_conversation_id, p_granted_by, p_expires_at
     )
     on conflict on constraint approval_grants_pkey do nothing;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'grant.grant',
+            'grant',
+            v_id,
+            jsonb_build_object('tool_name', p_tool_name, 'conversation_id', p_conversation_id),
+            p_granted_by,
+            p_principal_id
+        );
+    end if;
     return query
     select
         g.tenant_id,

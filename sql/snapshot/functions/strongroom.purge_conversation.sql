@@ -23,6 +23,11 @@ begin
     where c.tenant_id = p_tenant_id
         and c.id = p_conversation_id;
     return next;
+    if row_count > 0 then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'conversation.purge', 'conversation', p_conversation_id
+        );
+    end if;
     for v_table in
         -- What names a conversation hangs on one, directly or through a run; but for the usage,
         -- which hangs on its tenant alone and stays.

@@ -5,13 +5,21 @@ CREATE OR REPLACE FUNCTION strongroom.remove_member(p_tenant_id text, p_principa
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_id text;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
     delete from strongroom.memberships as m
     where m.tenant_id = p_tenant_id
-        and m.principal_id = p_principal_id;
+        and m.principal_id = p_principal_id
+    returning m.id into v_id;
     removed := found;
+    if removed then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'member.remove', 'membership', v_id, p_principal_id => p_principal_id
+        );
+    end if;
     return next;
 end
 $function$;

@@ -15,6 +15,11 @@ begin
     where c.tenant_id = p_tenant_id
         and c.id = p_conversation_id
         and c.deleted_at is not null;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'conversation.restore', 'conversation', p_conversation_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.conversation_details as d

@@ -5,6 +5,8 @@ CREATE OR REPLACE FUNCTION strongroom.revoke_grant(p_tenant_id text, p_grant_id 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_principal_id text;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('grant_id', p_grant_id);
@@ -12,8 +14,14 @@ begin
     set revoked_at = now()
     where g.tenant_id = p_tenant_id
         and g.id = p_grant_id
-        and g.revoked_at is null;
+        and g.revoked_at is null
+    returning g.principal_id into v_principal_id;
     revoked := found;
+    if revoked then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'grant.revoke', 'grant', p_grant_id, p_principal_id => v_principal_id
+        );
+    end if;
     return next;
 end
 $function$;

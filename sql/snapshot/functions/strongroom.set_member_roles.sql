@@ -8,6 +8,7 @@ AS $function$
 #variable_conflict use_column
 declare
     v_current strongroom.memberships;
+    v_id text;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
@@ -22,9 +23,17 @@ begin
         updated_at = now()
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and m.version = p_expected_version;
+        and m.version = p_expected_version
+    returning m.id into v_id;
 
-    if not found then
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'member.set_roles', 'membership', v_id,
+            strongroom_private.outline_ids('role', p_role_ids)
+            || jsonb_build_object('version', p_expected_version + 1),
+            p_principal_id => p_principal_id
+        );
+    else
         select m.*
         into v_current
         from strongroom.memberships as m

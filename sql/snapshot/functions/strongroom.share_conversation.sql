@@ -5,19 +5,58 @@ CREATE OR REPLACE FUNCTION strongroom.share_conversation(p_tenant_id text, p_con
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_changed boolean;
+    v_person record;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
     perform strongroom_private.check_ids('participant_ids', p_participant_ids);
     -- The versioned update locks the row, so participants change under one writer at a time.
-    perform strongroom_private.update_living_conversation(
+    v_changed := strongroom_private.update_living_conversation(
         p_tenant_id,
         p_conversation_id,
         jsonb_build_object('visibility', p_visibility),
         p_expected_version,
         p_write_id
     );
+    if v_changed then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'conversation.share',
+            'conversation',
+            p_conversation_id,
+            jsonb_build_object('visibility', p_visibility, 'version', p_expected_version + 1)
+        );
+        -- Each on their own, so that a person can be forgotten.
+        for v_person in
+            select
+                coalesce(n.principal_id, p.principal_id) as principal_id,
+                case when p.principal_id is null then 'add' else 'remove' end as verb
+            from (
+                select distinct i as principal_id
+                from unnest(p_participant_ids) as i
+            ) as n
+            full join (
+                select k.principal_id
+                from strongroom.conversation_participants as k
+                where k.tenant_id = p_tenant_id
+                    and k.conversation_id = p_conversation_id
+            ) as p on p.principal_id = n.principal_id
+            where n.principal_id is null
+                or p.principal_id is null
+            order by 1
+        loop
+            perform strongroom_private.record_audit(
+                p_tenant_id,
+                format('conversation.%s_participant', v_person.verb),
+                'conversation',
+                p_conversation_id,
+                p_principal_id => v_person.principal_id
+            );
+        end loop;
+    end if;
     delete from strongroom.conversation_participants as p
     where p.tenant_id = p_tenant_id
         and p.conversation_id = p_conversation_id

@@ -36,7 +36,22 @@ begin
     where t.tenant_id = p_tenant_id
         and t.version = p_expected_version;
 
-    if not found then
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            case p_changes ->> 'status'
+                when 'suspended' then 'tenant.suspend'
+                when 'active' then 'tenant.resume'
+                else 'tenant.update'
+            end,
+            'tenant',
+            p_tenant_id,
+            jsonb_build_object(
+                'version', p_expected_version + 1,
+                'changed', (select jsonb_agg(k order by k) from jsonb_object_keys(p_changes) as k)
+            )
+        );
+    else
         select t.*
         into v_current
         from strongroom.tenants as t

@@ -6,8 +6,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.digest(p_value jsonb)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-    -- Numbers are equal by value, as for jsonb, but are written with the digits that they came with:
-    -- of 1.0 and 1.50 the last zero goes. Texts are stepped over.
+    -- Numbers are equal by value, as for jsonb, but are written with the digits that they came
+    -- with: of 1.0 and 1.50 the last zero goes. Texts are stepped over.
     select encode(
         sha256(convert_to(
             case

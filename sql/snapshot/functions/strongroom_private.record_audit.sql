@@ -26,17 +26,22 @@ AS $function$
         p_record,
         p_record_id,
         p_details,
-        p_actor_id,
+        s.actor_id,
         s.actor_salt,
-        strongroom_private.digest_person(s.actor_salt, p_actor_id),
+        strongroom_private.digest_person(s.actor_salt, s.actor_id),
         p_principal_id,
         s.principal_salt,
         strongroom_private.digest_person(s.principal_salt, p_principal_id)
     from (
         select
             gen_random_uuid() as id,
-            case when p_actor_id is not null then gen_random_uuid() end as actor_salt,
+            a.actor_id,
+            case when a.actor_id is not null then gen_random_uuid() end as actor_salt,
             case when p_principal_id is not null then gen_random_uuid() end as principal_salt
+        -- A user acts as themselves.
+        from (
+            select coalesce(p_actor_id, strongroom_private.current_principal()) as actor_id
+        ) as a
     ) as s
 $function$;
 

@@ -116,13 +116,6 @@ comment on index strongroom.unsealed_audit_events is
 alter table strongroom.audit_events enable row level security;
 alter table strongroom.audit_events force row level security;
 
-create policy erasure_updates on strongroom.audit_events
-    for update
-    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing))
-    with check (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
-comment on policy erasure_updates on strongroom.audit_events is
-    'Nobody but erasure.';
-
 create policy hosts_read on strongroom.audit_events
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted));
@@ -134,6 +127,13 @@ create policy trusted_inserts on strongroom.audit_events
     with check (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted));
 comment on policy trusted_inserts on strongroom.audit_events is
     'Functions that hosts call, and those that users may call with the owner''s rights.';
+
+create policy trusted_updates on strongroom.audit_events
+    for update
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted))
+    with check (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted));
+comment on policy trusted_updates on strongroom.audit_events is
+    'For the functions that seal, and that forget a person; hosts have no right to update.';
 
 CREATE TRIGGER audit_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.audit_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_ledger('clear actor_id', 'clear actor_salt', 'clear principal_id', 'clear principal_salt', 'once position', 'once chain_digest');
 comment on trigger audit_events_are_insert_only on strongroom.audit_events is
