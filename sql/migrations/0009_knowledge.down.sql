@@ -21,6 +21,7 @@ drop function strongroom_private.write_terms;
 drop function strongroom_private.lock_source;
 drop function strongroom.search_index;
 drop function strongroom.search_knowledge;
+drop function strongroom_private.read_found_chunks;
 drop function strongroom_private.search_chunks;
 drop function strongroom_private.count_candidates;
 drop function strongroom_private.create_vector_index;

@@ -1004,6 +1004,11 @@ begin
     delete from strongroom.collections as c
     where c.tenant_id = p_tenant_id
         and c.id = p_collection_id;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'collection.purge', 'collection', p_collection_id
+        );
+    end if;
 end
 $$;
 comment on function strongroom.purge_collection(text, text) is
@@ -1880,6 +1885,7 @@ declare
     v_collection strongroom.collections;
     v_source strongroom.sources;
     v_embedded boolean;
+    v_before strongroom.sources;
     v_digest text;
     v_outcome text := 'replaced';
 begin
@@ -1957,6 +1963,7 @@ begin
             'source', p_expected_version, v_source.version
         );
     else
+        v_before := v_source;
         delete from strongroom.chunks as c
         where c.tenant_id = p_tenant_id
             and c.collection_id = p_collection_id
@@ -1985,6 +1992,12 @@ begin
             and s.id = v_source.id
         returning s.* into v_source;
         perform strongroom_private.write_chunks(v_source, v_collection.language, p_chunks);
+        if v_outcome = 'replaced' and v_before.auth_subjects <> v_source.auth_subjects then
+            perform strongroom_private.record_audit(
+                p_tenant_id, 'source.share', 'source', v_source.id,
+                jsonb_build_object('version', v_source.version)
+            );
+        end if;
     end if;
 
     return query
@@ -2058,6 +2071,7 @@ as $$
 declare
     v_current strongroom.sources;
     v_subjects text[];
+    v_version bigint;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('source_id', p_source_id);
@@ -2095,9 +2109,15 @@ begin
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id
         and s.deleted_at is null
-        and s.version = p_expected_version;
+        and s.version = p_expected_version
+    returning s.version into v_version;
 
-    if not found then
+    if v_version is not null and v_subjects is not null then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.share', 'source', p_source_id,
+            jsonb_build_object('version', v_version)
+        );
+    elsif v_version is null then
         select s.*
         into v_current
         from strongroom.sources as s
@@ -2379,6 +2399,11 @@ begin
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id
         and s.deleted_at is null;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.delete', 'source', p_source_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.source_details as d
@@ -2409,6 +2434,11 @@ begin
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id
         and s.deleted_at is not null;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.restore', 'source', p_source_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.source_details as d
@@ -2464,6 +2494,11 @@ begin
     delete from strongroom.sources as s
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.purge', 'source', p_source_id
+        );
+    end if;
 end
 $$;
 comment on function strongroom.purge_source(text, text) is
@@ -3240,19 +3275,21 @@ comment on function strongroom_private.search_chunks(
     ' comment in'
     ' the migration. Errors: SR001, SR004, SR010, SR020, SR021, SR040.';
 
-create function strongroom.search_knowledge(
+-- SECURITY DEFINER: the policies of sources and chunks would be asked for every row. It names the
+-- tenant and the caller's subjects itself, as search_chunks does.
+create function strongroom_private.read_found_chunks(
     p_tenant_id text,
     p_collection_id text,
-    p_mode text default null,
-    p_text text default null,
-    p_embedding jsonb default null,
-    p_limit integer default 10,
-    p_min_score double precision default null,
-    p_source_types text[] default null,
-    p_metadata jsonb default null,
-    p_neighbours integer default 0,
-    p_viewer_id text default null,
-    p_viewer_role_ids text[] default null
+    p_mode text,
+    p_text text,
+    p_embedding jsonb,
+    p_limit integer,
+    p_min_score double precision,
+    p_source_types text[],
+    p_metadata jsonb,
+    p_neighbours integer,
+    p_viewer_id text,
+    p_viewer_role_ids text[]
 )
 returns table (
     place integer,
@@ -3279,7 +3316,9 @@ returns table (
 )
 language plpgsql
 stable
+security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -3348,6 +3387,63 @@ begin
     order by
         r.place,
         c.number;
+end
+$$;
+comment on function strongroom_private.read_found_chunks(
+    text, text, text, text, jsonb, integer, double precision, text[], jsonb, integer, text, text[]
+) is
+    'What a search finds, with its content and its neighbours. SECURITY DEFINER, see its comment in'
+    ' the migration. Errors: SR001, SR004, SR010, SR020, SR021, SR040.';
+
+create function strongroom.search_knowledge(
+    p_tenant_id text,
+    p_collection_id text,
+    p_mode text default null,
+    p_text text default null,
+    p_embedding jsonb default null,
+    p_limit integer default 10,
+    p_min_score double precision default null,
+    p_source_types text[] default null,
+    p_metadata jsonb default null,
+    p_neighbours integer default 0,
+    p_viewer_id text default null,
+    p_viewer_role_ids text[] default null
+)
+returns table (
+    place integer,
+    distance integer,
+    tenant_id text,
+    collection_id text,
+    source_id text,
+    number integer,
+    content text,
+    locator jsonb,
+    token_count integer,
+    auth_subjects text[],
+    metadata jsonb,
+    external_ref text,
+    source_type text,
+    title text,
+    uri text,
+    source_metadata jsonb,
+    source_version bigint,
+    score double precision,
+    keyword_score double precision,
+    vector_score double precision,
+    vector_method text
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
+    return query
+    select r.*
+    from strongroom_private.read_found_chunks(
+        p_tenant_id, p_collection_id, p_mode, p_text, p_embedding, p_limit, p_min_score,
+        p_source_types, p_metadata, p_neighbours, p_viewer_id, p_viewer_role_ids
+    ) as r;
 end
 $$;
 comment on function strongroom.search_knowledge(
@@ -3749,6 +3845,7 @@ select strongroom_private.publish_grant(
         strongroom_private.require_collection,
         strongroom_private.check_number,
         strongroom_private.search_chunks,
+        strongroom_private.read_found_chunks,
         strongroom.find_collection,
         strongroom.list_collections,
         strongroom.find_source,

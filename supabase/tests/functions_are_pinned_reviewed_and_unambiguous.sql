@@ -74,6 +74,10 @@ values
         'row security would keep its indexes from being used: names tenant and subjects itself'
     ),
     (
+        'strongroom_private.read_found_chunks',
+        'policies would be asked for every row: names tenant and subjects itself'
+    ),
+    (
         'strongroom_private.write_chunks',
         'terms are nobody''s to write, pgvector may be closed to hosts: writes one source''s chunks'
     ),
@@ -174,6 +178,7 @@ select is(
             'strongroom.read_memory_status',
             'strongroom.list_memories',
             'strongroom.search_memories',
+            'strongroom_private.read_found_chunks',
             'strongroom_private.rank_by_words',
             'strongroom_private.rank_by_scan',
             'strongroom_private.count_candidates'

@@ -240,6 +240,7 @@ select is(
                 'strongroom_private.list_overdue_tenants',
                 'strongroom_private.dispatch_jobs',
                 'strongroom_private.search_chunks',
+                'strongroom_private.read_found_chunks',
                 'strongroom_private.write_chunks',
                 'strongroom_private.write_terms',
                 'strongroom_private.write_embeddings',

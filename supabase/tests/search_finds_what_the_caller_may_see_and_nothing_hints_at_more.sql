@@ -2,7 +2,7 @@
 -- their subjects admit to, and an invisible chunk changes no count, score or rank.
 begin;
 \ir support/stories.psql
-select plan(27);
+select plan(35);
 select stories.found_a_world();
 
 create function stories.found(p_tenant_id text, p_text text, p_viewer_id text default null)
@@ -209,6 +209,77 @@ select is(
     stories.found('acme', 'open'),
     'open 1 0.6079',
     'which are still there'
+);
+
+-- Who may see what is recorded; erasing a person takes what is theirs alone.
+
+select is(
+    (
+        select r.outcome
+        from strongroom.replace_source(
+            'acme', 'private', 'mixed.md',
+            '[
+                {"content": "for all"},
+                {"content": "for ada", "auth_subjects": ["principal:ada"]},
+                {"content": "for two", "auth_subjects": ["principal:ada", "principal:bob"]}
+            ]',
+            'mixed'
+        ) as r
+    ),
+    'inserted',
+    'a source with chunks for one and for two'
+);
+select is(
+    (select s.chunk_count from strongroom.soft_delete_source('acme', 'mixed') as s),
+    3,
+    'it is deleted'
+);
+select is(
+    (select s.version from strongroom.restore_source('acme', 'mixed') as s),
+    3::bigint,
+    'and comes back'
+);
+select stories.become_owner('acme');
+select set_eq(
+    'select a.action, a.record_id from strongroom.audit_events as a where a.record = ''source''',
+    $$
+        values
+            ('source.share', 'open'),
+            ('source.delete', 'mixed'),
+            ('source.restore', 'mixed')
+    $$,
+    'what changed who may see a source is in the audit'
+);
+select is(
+    strongroom_private.erase_chunk_subjects('acme', 'ada'),
+    2::bigint,
+    'one chunk was ada''s alone, one no longer names her'
+);
+select is(
+    (
+        select string_agg(format('%s %s', c.number, c.auth_subjects), ', ' order by c.number)
+        from strongroom.chunks as c
+        where c.tenant_id = 'acme'
+            and c.source_id = 'mixed'
+    ),
+    '1 , 3 {principal:bob}',
+    'the others keep their numbers'
+);
+select is(
+    strongroom_private.erase_source_subjects('acme', 'ada'),
+    2::bigint,
+    'so with sources'
+);
+select is(
+    (
+        select string_agg(
+            format('%s %s %s', s.id, s.auth_subjects, s.chunk_count), ', ' order by s.id
+        )
+        from strongroom.sources as s
+        where s.tenant_id = 'acme'
+    ),
+    'many {role:admin} 50, mixed {tenant} 2, open {role:admin} 1',
+    'what was hers alone is gone, and nothing else'
 );
 
 select * from finish();

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strongroom.errors import AlreadyExists, InvalidArgument, LimitExceeded, NotFound
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_version, check_writable, is_readable
 from strongroom.in_memory.database import IndexedChunk, Row, Tables
 from strongroom.in_memory.terms import count_terms
@@ -222,6 +223,8 @@ def purge_collection(tables: Tables, *, collection_id: str) -> PurgeReceipt:
     for source in sources:
         del tables.sources[source]
         tables.chunks.pop(source, None)
+    if receipt.tables["collections"]:
+        record_audit(tables, "collection.purge", "collection", collection_id)
     return receipt
 
 
@@ -368,6 +371,10 @@ def replace_source(
         )
         for index, chunk in enumerate(chunks)
     )
+    if before and before.auth_subjects != source.auth_subjects:
+        record_audit(
+            tables, "source.share", "source", source.id, details={"version": source.version}
+        )
     return ReplacedSource(**dict(source), outcome="replaced" if before else "inserted")
 
 

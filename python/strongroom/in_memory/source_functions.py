@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from strongroom.errors import AlreadyExists, InvalidArgument
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_version, check_writable
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.knowledge_functions import (
@@ -174,7 +175,12 @@ def update_source(
         changes = {**changes, "auth_subjects": tuple(sorted({*changes["auth_subjects"]}))}
     row = _living(tables, source_id)
     check_version("source", expected_version, row.record.version)
-    return _changed(tables, row.record, **changes)
+    changed = _changed(tables, row.record, **changes)
+    if "auth_subjects" in changes:
+        record_audit(
+            tables, "source.share", "source", source_id, details={"version": changed.version}
+        )
+    return changed
 
 
 def _changed(tables: Tables, source: Source, **changes: Any) -> Source:
@@ -192,6 +198,7 @@ def soft_delete_source(tables: Tables, *, source_id: str) -> Source:
         raise not_found("source")
     if row.record.deleted_at is not None:
         return row.record
+    record_audit(tables, "source.delete", "source", source_id)
     return _marked(tables, row, deleted_at=tables.now)
 
 
@@ -221,6 +228,7 @@ def restore_source(tables: Tables, *, source_id: str) -> Source:
                 detail={"path": "external_ref", "record": "source"},
                 hint="Delete the other source, and restore again.",
             )
+    record_audit(tables, "source.restore", "source", source_id)
     return _marked(tables, row, deleted_at=None)
 
 
@@ -229,6 +237,8 @@ def purge_source(tables: Tables, *, source_id: str) -> PurgeReceipt:
     check_writable(tables)
     chunks = tables.chunks.pop(source_id, ())
     gone = tables.sources.pop(source_id, None)
+    if gone:
+        record_audit(tables, "source.purge", "source", source_id)
     return PurgeReceipt(tables={"sources": 1 if gone else 0, "chunks": len(chunks)})
 
 

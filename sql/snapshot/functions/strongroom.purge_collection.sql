@@ -45,6 +45,11 @@ begin
     delete from strongroom.collections as c
     where c.tenant_id = p_tenant_id
         and c.id = p_collection_id;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'collection.purge', 'collection', p_collection_id
+        );
+    end if;
 end
 $function$;
 

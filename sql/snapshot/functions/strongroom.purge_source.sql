@@ -31,6 +31,11 @@ begin
     delete from strongroom.sources as s
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.purge', 'source', p_source_id
+        );
+    end if;
 end
 $function$;
 

@@ -9,6 +9,7 @@ declare
     v_collection strongroom.collections;
     v_source strongroom.sources;
     v_embedded boolean;
+    v_before strongroom.sources;
     v_digest text;
     v_outcome text := 'replaced';
 begin
@@ -86,6 +87,7 @@ begin
             'source', p_expected_version, v_source.version
         );
     else
+        v_before := v_source;
         delete from strongroom.chunks as c
         where c.tenant_id = p_tenant_id
             and c.collection_id = p_collection_id
@@ -114,6 +116,12 @@ begin
             and s.id = v_source.id
         returning s.* into v_source;
         perform strongroom_private.write_chunks(v_source, v_collection.language, p_chunks);
+        if v_outcome = 'replaced' and v_before.auth_subjects <> v_source.auth_subjects then
+            perform strongroom_private.record_audit(
+                p_tenant_id, 'source.share', 'source', v_source.id,
+                jsonb_build_object('version', v_source.version)
+            );
+        end if;
     end if;
 
     return query

@@ -6,73 +6,14 @@ CREATE OR REPLACE FUNCTION strongroom.search_knowledge(p_tenant_id text, p_colle
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-#variable_conflict use_column
-declare
-    v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
-    v_subjects text[] := strongroom_private.read_viewer_subjects(v_viewer_id, p_viewer_role_ids);
 begin
-    if p_neighbours is null or p_neighbours not between 0 and 10 then
-        perform strongroom_private.fail(
-            case when p_neighbours > 10 then 'limit_exceeded' else 'invalid_argument' end,
-            'neighbours must be between 0 and 10',
-            jsonb_build_object('path', 'neighbours', 'limit', 10, 'actual', p_neighbours),
-            'Ask for fewer chunks around each hit, or read the source: list_chunks.'
-        );
-    end if;
+    perform strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     return query
-    select
-        r.place,
-        c.number - r.number,
-        c.tenant_id,
-        c.collection_id,
-        c.source_id,
-        c.number,
-        c.content,
-        c.locator,
-        c.token_count,
-        c.auth_subjects,
-        c.metadata,
-        s.external_ref,
-        s.source_type,
-        s.title,
-        s.uri,
-        s.metadata,
-        s.version,
-        r.score,
-        r.keyword_score,
-        r.vector_score,
-        r.vector_method
-    from strongroom_private.search_chunks(
+    select r.*
+    from strongroom_private.read_found_chunks(
         p_tenant_id, p_collection_id, p_mode, p_text, p_embedding, p_limit, p_min_score,
-        p_source_types, p_metadata, p_viewer_id, p_viewer_role_ids
-    ) as r
-    inner join strongroom.sources as s
-        on s.tenant_id = p_tenant_id
-        and s.id = r.source_id
-    inner join strongroom.chunks as c
-        on c.tenant_id = s.tenant_id
-        and c.collection_id = s.collection_id
-        and c.source_id = s.id
-        and c.number between r.number - p_neighbours and r.number + p_neighbours
-    where s.deleted_at is null
-        and (
-            v_subjects is null
-            or s.auth_subjects && v_subjects
-            or strongroom_private.is_shown_by_conversation(
-                s.tenant_id, s.auth_subjects, v_viewer_id
-            )
-        )
-        and (
-            v_subjects is null
-            or c.auth_subjects is null
-            or c.auth_subjects && v_subjects
-            or strongroom_private.is_shown_by_conversation(
-                c.tenant_id, c.auth_subjects, v_viewer_id
-            )
-        )
-    order by
-        r.place,
-        c.number;
+        p_source_types, p_metadata, p_neighbours, p_viewer_id, p_viewer_role_ids
+    ) as r;
 end
 $function$;
 

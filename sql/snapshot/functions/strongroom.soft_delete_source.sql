@@ -15,6 +15,11 @@ begin
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id
         and s.deleted_at is null;
+    if found then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.delete', 'source', p_source_id
+        );
+    end if;
     return query
     select d.*
     from strongroom.source_details as d

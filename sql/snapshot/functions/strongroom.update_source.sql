@@ -8,6 +8,7 @@ AS $function$
 declare
     v_current strongroom.sources;
     v_subjects text[];
+    v_version bigint;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('source_id', p_source_id);
@@ -45,9 +46,15 @@ begin
     where s.tenant_id = p_tenant_id
         and s.id = p_source_id
         and s.deleted_at is null
-        and s.version = p_expected_version;
+        and s.version = p_expected_version
+    returning s.version into v_version;
 
-    if not found then
+    if v_version is not null and v_subjects is not null then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'source.share', 'source', p_source_id,
+            jsonb_build_object('version', v_version)
+        );
+    elsif v_version is null then
         select s.*
         into v_current
         from strongroom.sources as s
