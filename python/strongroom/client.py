@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from typing import get_args
 
 from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.infrastructure.missing_blobs import REMEDY
 from strongroom.infrastructure.work_signals import WorkSignals
 from strongroom.models.health import Capability, Health
 from strongroom.ports import (
     AgentStore,
     AuditStore,
+    BlobRemovalStore,
+    BlobStore,
     CheckpointStore,
     ConversationStore,
     DistributedLockStore,
     EvaluationStore,
+    FileMetadataStore,
     InteractionStore,
     JobDispatcher,
     KeywordIndex,
@@ -59,6 +63,8 @@ class Ports:
     realtime: RealtimePublisher
     usage: UsageStore
     audit: AuditStore
+    files: FileMetadataStore
+    blob_removals: BlobRemovalStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +94,11 @@ class Strongroom(Ports):
         schema: creates and upgrades the tables.
         capabilities: what this adapter can do here.
         work_signals: how a worker waits for work.
+        blobs: where bytes lie; without one, every call says what to do.
     """
 
     schema: SchemaManager
+    blobs: BlobStore
     capabilities: frozenset[Capability]
     work_signals: WorkSignals
     begin: Callable[[str], AbstractAsyncContextManager[UnitOfWork]]
@@ -132,7 +140,8 @@ class Strongroom(Ports):
         """Return the state of the store: version, capabilities, role, warnings.
 
         Args:
-            tenant_id: also say how many of this tenant's runs stand where.
+            tenant_id: also say how many of this tenant's runs stand where, how many uploads are
+                pending, and how many keys wait for their bytes to be removed.
 
         Raises:
             Unavailable: SR050, the database cannot be reached.
@@ -140,15 +149,27 @@ class Strongroom(Ports):
         health = await self.read_health()
         if tenant_id is None or health.schema_version is None:
             return health
-        return health.replace(runs=await self.runs.queue(tenant_id=tenant_id))
+        return health.replace(
+            runs=await self.runs.queue(tenant_id=tenant_id),
+            files=await self.files.queue(tenant_id=tenant_id),
+            blob_removals=await self.blob_removals.queue(tenant_id=tenant_id),
+        )
 
 
 _REMEDIES: dict[str, str] = {
+    "blob_storage": REMEDY,
     "vector_search": "Install pgvector 0.8 or newer (create extension vector), and run"
     " `strongroom migrate apply`.",
     "transactions": "Connect over psycopg (postgresql://...) instead of through an API.",
     "row_level_security": "Use a PostgreSQL or Supabase adapter.",
 }
+
+
+def with_blobs(
+    capabilities: frozenset[Capability], blobs: BlobStore | None
+) -> frozenset[Capability]:
+    """Return what an adapter can do with this blob store, or without one."""
+    return capabilities if blobs is None else capabilities | {"blob_storage"}
 
 
 def check_features(features: Iterable[str], available: frozenset[Capability], adapter: str) -> None:

@@ -10,8 +10,10 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from strongroom.client import Strongroom, check_features
 from strongroom.errors import InvalidArgument
+from strongroom.infrastructure.blob_urls import open_blobs
 from strongroom.infrastructure.listening import ConnectToListen, listening_connection
 from strongroom.models.health import SchemaMode, TextPolicy
+from strongroom.ports.blobs import BlobStore
 from strongroom.postgres import find_capabilities, owner_connection, sql_store
 from strongroom.schema import SqlSchemaManager, provision
 from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport, translated
@@ -28,6 +30,7 @@ async def connect(
     schema_url: str | None = None,
     schema_mode: SchemaMode | None = None,
     features: Iterable[str] = (),
+    blobs: str | BlobStore | None = None,
     pooler: Pooler | None = None,
     text_policy: TextPolicy = "reject",
     pool_min: int = 1,
@@ -47,6 +50,9 @@ async def connect(
             to do) or ``off`` (migrations are run elsewhere). Default: ``off`` for PostgreSQL, ``auto``
             in memory and embedded.
         features: capabilities that the host needs; the store refuses to open without one of them.
+        blobs: where the bytes of files lie: ``file:///absolute/folder``, ``memory:`` (gone at the end),
+            or an object that is a :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what
+            to do.
         pooler: ``transaction`` behind PgBouncer or Supavisor in transaction mode: nothing is prepared.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
@@ -77,6 +83,7 @@ async def connect(
             detail={"path": "url"},
             hint="For example strongroom.connect('embedded:').",
         )
+    blob_store = None if blobs is None else open_blobs(blobs)
     _check_options(schema_mode, pooler, text_policy, pool_min, pool_max, timeout)
     async with AsyncExitStack() as stack:
         store: Strongroom
@@ -84,7 +91,7 @@ async def connect(
         if url is not None and url.startswith("memory:"):
             from strongroom.in_memory import memory_store  # noqa: PLC0415 (only when it is used)
 
-            store = memory_store(text_policy=text_policy)
+            store = memory_store(text_policy=text_policy, blobs=blob_store)
             adapter = "in-memory"
         else:
             if url is not None and url.startswith("embedded:"):
@@ -115,7 +122,7 @@ async def connect(
             if as_owner is None:
                 await provision(SqlSchemaManager(transport.connection), mode)
             capabilities = await find_capabilities(transport)
-            store = sql_store(transport, as_owner, to_listen, capabilities)
+            store = sql_store(transport, as_owner, to_listen, capabilities, blob_store)
         check_features(features, store.capabilities, adapter)
         yield store
 

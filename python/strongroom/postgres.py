@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Literal
+from typing import Literal, cast
 
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from pydantic import TypeAdapter
 
-from strongroom.client import Strongroom, UnitOfWork
+from strongroom.client import Strongroom, UnitOfWork, with_blobs
 from strongroom.infrastructure import PostgresRealtimePublisher
 from strongroom.infrastructure.listening import ConnectToListen
+from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.infrastructure.work_signals import listening
 from strongroom.migrations import load_migrations
 from strongroom.models.base import Record
 from strongroom.models.health import Capability, Health
+from strongroom.ports.blobs import BlobStore
 from strongroom.schema import Connect, SqlSchemaManager
 from strongroom.stores import (
     SqlAgentStore,
     SqlAuditStore,
+    SqlBlobRemovalStore,
     SqlCheckpointStore,
     SqlConversationStore,
     SqlDistributedLockStore,
     SqlEvaluationStore,
+    SqlFileMetadataStore,
     SqlInteractionStore,
     SqlJobDispatcher,
     SqlKeywordIndex,
@@ -130,6 +134,8 @@ def sql_ports(
         "realtime": PostgresRealtimePublisher(
             transport, connect=connect_to_listen, in_unit=in_unit
         ),
+        "files": SqlFileMetadataStore(transport),
+        "blob_removals": SqlBlobRemovalStore(transport),
     }
 
 
@@ -151,6 +157,7 @@ def sql_store(
     connect_as_owner: Connect | None = None,
     connect_to_listen: ConnectToListen | None = None,
     capabilities: frozenset[Capability] = CAPABILITIES,
+    blobs: BlobStore | None = None,
 ) -> Strongroom:
     """Put a store together on a transport.
 
@@ -159,8 +166,10 @@ def sql_store(
         connect_as_owner: how the schema manager does; None uses the transport's connections.
         connect_to_listen: how subscriptions get a connection of their own; None makes them poll.
         capabilities: what can be done here: ``find_capabilities``.
+        blobs: where bytes lie.
     """
     schema = SqlSchemaManager(connect_as_owner or transport.connection)
+    capabilities = with_blobs(capabilities, blobs)
 
     async def read_health() -> Health:
         target = schema.target_version()
@@ -170,17 +179,18 @@ def sql_store(
                 status="degraded",
                 schema_version=None,
                 target_version=target,
-                capabilities=tuple(sorted(CAPABILITIES)),
+                capabilities=tuple(sorted(capabilities)),
                 warnings=("there is no schema: run `strongroom migrate apply`",),
             )
         return await health_of(
-            transport, adapter="postgresql", target=target, capabilities=CAPABILITIES
+            transport, adapter="postgresql", target=target, capabilities=capabilities
         )
 
     return Strongroom(
         **sql_ports(transport, connect_to_listen),  # type: ignore[arg-type]
         schema=schema,
         capabilities=capabilities,
+        blobs=blobs or cast("BlobStore", MissingBlobStore()),
         work_signals=listening(connect_to_listen),
         begin=lambda tenant_id: _unit_of_work(transport, tenant_id),
         read_health=read_health,

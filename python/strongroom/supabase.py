@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
-from strongroom.client import Strongroom, UnitOfWork, check_features
+from strongroom.client import Strongroom, UnitOfWork, check_features, with_blobs
 from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.infrastructure.blob_urls import open_blobs
+from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.infrastructure.work_signals import polling
 from strongroom.migrations import load_migrations
 from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
+from strongroom.ports.blobs import BlobStore
 from strongroom.postgres import health_of, sql_ports
 from strongroom.transports.base import Transport
 
@@ -103,6 +106,7 @@ async def connect_supabase(
     *,
     client: AsyncClient | None = None,
     features: Iterable[str] = (),
+    blobs: str | BlobStore | None = None,
     text_policy: TextPolicy = "reject",
     timeout: float = 30.0,  # noqa: ASYNC109 (an option of the store, not of this call)
 ) -> AsyncIterator[Strongroom]:
@@ -120,6 +124,7 @@ async def connect_supabase(
         client: the caller's own ``supabase.AsyncClient`` instead of URL and key; it stays open, and its
             session, with its refreshed tokens, is followed.
         features: capabilities that the host needs; the store refuses to open without one of them.
+        blobs: where the bytes of files lie, as for :func:`strongroom.connect`.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
         timeout: seconds that one call may take in all, retries included.
@@ -168,27 +173,29 @@ async def connect_supabase(
         transport = PostgrestTransport(
             client, access_token=access_token, text_policy=text_policy, timeout=timeout
         )
-        store = supabase_store(transport)
+        store = supabase_store(transport, None if blobs is None else open_blobs(blobs))
         check_features(features, store.capabilities, "Supabase")
         yield store
 
 
-def supabase_store(transport: Transport) -> Strongroom:
+def supabase_store(transport: Transport, blobs: BlobStore | None = None) -> Strongroom:
     """Put a store together on a transport over the API."""
     schema = ApiSchemaManager(transport)
+    capabilities = with_blobs(CAPABILITIES, blobs)
 
     async def read_health() -> Health:
         return await health_of(
             transport,
             adapter="supabase",
             target=schema.target_version(),
-            capabilities=CAPABILITIES,
+            capabilities=capabilities,
         )
 
     return Strongroom(
         **sql_ports(transport),  # type: ignore[arg-type]
         schema=schema,
-        capabilities=CAPABILITIES,
+        capabilities=capabilities,
+        blobs=blobs or cast("BlobStore", MissingBlobStore()),
         work_signals=polling,
         begin=lambda tenant_id: cast("Unit", transport.unit_of_work(tenant_id)),
         read_health=read_health,

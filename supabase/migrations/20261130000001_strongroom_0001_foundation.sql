@@ -1933,6 +1933,16 @@ begin
             and c.relkind in ('r', 'p')
             and a.attname = 'tenant_id'
             and not a.attisdropped
+            -- What no foreign key ties to the tenant stays: bytes that are still to be removed.
+            and (
+                c.relname = 'tenants'
+                or exists (
+                    select
+                    from pg_constraint as k
+                    where k.conrelid = c.oid
+                        and k.contype = 'f'
+                )
+            )
         order by c.relname
     loop
         table_name := v_table.relname;
@@ -1947,8 +1957,9 @@ end
 $$;
 comment on function strongroom.purge_tenant(text) is
     'Delete a tenant and everything that is its, in one transaction; returns how many rows each'
-    ' table lost. The list of tables comes from the catalog. A repeat deletes nothing. Errors:'
-    ' SR001, SR020. Callers: hosts.';
+    ' table lost. The list of tables comes from the catalog. A repeat deletes nothing. Bytes'
+    ' outside of the database are put on the list of blob removals, which outlives the tenant.'
+    ' Errors: SR001, SR020. Callers: hosts.';
 
 select strongroom_private.publish_erasure_rule(
     p_table => 'strongroom.tenants',

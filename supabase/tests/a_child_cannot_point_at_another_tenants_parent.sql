@@ -11,7 +11,7 @@ select plan(
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
     + (select count(*)::integer from stories.tables())
-    + 12
+    + 13
 );
 select stories.found_a_world();
 
@@ -72,6 +72,17 @@ select is(
     'with a source'
 );
 
+select is(
+    (
+        select f.outcome
+        from strongroom.create_file(
+            'globex', 'ada', 'x', 'x', 'only-globex', 'only-globex-file'
+        ) as f
+    ),
+    'inserted',
+    'and a file'
+);
+
 select stories.become_owner();
 select is(
     (
@@ -82,6 +93,8 @@ select is(
     ),
     case
         when t = 'strongroom.tenants' then null
+        -- The bytes of a purged tenant must still go.
+        when t = 'strongroom.blob_removals' then null
         -- Usage outlives the conversation that it names.
         when t in (
             'strongroom.jobs', 'strongroom.locks', 'strongroom.topics', 'strongroom.usage_events'
@@ -99,7 +112,8 @@ select is(
         when t = 'strongroom.chunks' then '{strongroom.sources}'
         when t in ('strongroom.run_events', 'strongroom.checkpoints', 'strongroom.interactions')
         then '{strongroom.runs}'
-        when t = 'strongroom.approval_grants'
+        when t = 'strongroom.file_versions' then '{strongroom.files}'
+        when t in ('strongroom.approval_grants', 'strongroom.files')
         then '{strongroom.tenants,strongroom.conversations}'
         when exists (
             select

@@ -1064,6 +1064,249 @@ values
         'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind,'
         ' payload) values (''acme'', ''private'', 2, ''x'', ''x'','
         ' jsonb_build_object(''x'', repeat(''x'', 4096)))'
+    ),
+    (
+        'strongroom.blob_removals: blob_removals_pkey',
+        'insert into strongroom.blob_removals (tenant_id, blob_key)'
+        ' values (''acme'', ''orphan'')'
+    ),
+    (
+        'strongroom.blob_removals: tenant_id_has_1_to_255_characters',
+        'insert into strongroom.blob_removals (tenant_id, blob_key)'
+        ' values (repeat(''x'', 256), ''x'')'
+    ),
+    (
+        'strongroom.blob_removals: blob_key_has_1_to_1024_bytes',
+        'insert into strongroom.blob_removals (tenant_id, blob_key)'
+        ' values (''acme'', repeat(''ä'', 513))'
+    ),
+    (
+        'strongroom.blob_removals: attempts_is_not_negative',
+        'insert into strongroom.blob_removals (tenant_id, blob_key, attempts)'
+        ' values (''acme'', ''x'', -1)'
+    ),
+    (
+        'strongroom.blob_removals: last_error_has_at_most_4096_characters',
+        'insert into strongroom.blob_removals (tenant_id, blob_key, last_error)'
+        ' values (''acme'', ''x'', repeat(''x'', 4097))'
+    ),
+    (
+        'strongroom.blob_removals: a_claim_is_whole',
+        'insert into strongroom.blob_removals (tenant_id, blob_key, claim_token)'
+        ' values (''acme'', ''x'', 1)'
+    ),
+    (
+        'strongroom.files: files_pkey',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest)'
+        ' values (''acme'', ''own'', ''ada'', ''x'', '''')'
+    ),
+    (
+        'strongroom.files: file_belongs_to_a_tenant',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest)'
+        ' values (''none'', ''x'', ''ada'', ''x'', '''')'
+    ),
+    (
+        'strongroom.files: file_belongs_to_a_conversation',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest, conversation_id)'
+        ' values (''acme'', ''x'', ''ada'', ''x'', '''', ''none'')'
+    ),
+    (
+        'strongroom.files: id_has_1_to_255_characters',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest)'
+        ' values (''acme'', '''', ''ada'', ''x'', '''')'
+    ),
+    (
+        'strongroom.files: owner_id_has_1_to_255_characters',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest)'
+        ' values (''acme'', ''x'', '''', ''x'', '''')'
+    ),
+    (
+        'strongroom.files: path_has_1_to_1024_characters',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest)'
+        ' values (''acme'', ''x'', ''ada'', repeat(''x'', 1025), '''')'
+    ),
+    (
+        'strongroom.files: metadata_is_an_object',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest, metadata)'
+        ' values (''acme'', ''x'', ''ada'', ''x'', '''', ''[]'')'
+    ),
+    (
+        'strongroom.files: metadata_has_at_most_16_kib',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest, metadata)'
+        ' values (''acme'', ''x'', ''ada'', ''x'', '''', jsonb_build_object(''x'','
+        ' repeat(''x'', 16384)))'
+    ),
+    (
+        'strongroom.files: latest_version_is_positive',
+        'insert into strongroom.files'
+        ' (tenant_id, id, owner_id, path, creation_digest, latest_version)'
+        ' values (''acme'', ''x'', ''ada'', ''x'', '''', 0)'
+    ),
+    (
+        'strongroom.file_versions: file_versions_pkey',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' values (''acme'', ''own'', 1, ''x'', ''x'', ''x'', '''')'
+    ),
+    (
+        'strongroom.file_versions: a_version_id_names_one_version',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' select ''acme'', ''own'', 2, v.id, ''x'', ''x'', '''''
+        ' from strongroom.file_versions as v'
+        ' where v.tenant_id = ''acme'' and v.file_id = ''own'''
+    ),
+    (
+        'strongroom.file_versions: version_belongs_to_a_file',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' values (''acme'', ''none'', 2, ''x'', ''x'', ''x'', '''')'
+    ),
+    (
+        'strongroom.file_versions: version_is_positive',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' values (''acme'', ''own'', 0, ''x'', ''x'', ''x'', '''')'
+    ),
+    (
+        'strongroom.file_versions: id_has_1_to_255_characters',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' values (''acme'', ''own'', 2, '''', ''x'', ''x'', '''')'
+    ),
+    (
+        'strongroom.file_versions: state_is_known',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''x'')'
+    ),
+    (
+        'strongroom.file_versions: blob_key_has_1_to_1024_bytes',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' values (''acme'', ''own'', 2, ''x'', repeat(''x'', 1025), ''x'', '''')'
+    ),
+    (
+        'strongroom.file_versions: media_type_has_1_to_255_characters',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', '''', '''')'
+    ),
+    (
+        'strongroom.file_versions: size_is_not_negative',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', -1,'
+        ' repeat(''0'', 64))'
+    ),
+    (
+        'strongroom.file_versions: sha256_has_64_hexadecimal_digits',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''A'','
+        ' 64))'
+    ),
+    (
+        'strongroom.file_versions: a_stored_version_knows_its_bytes',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'')'
+    ),
+    (
+        'strongroom.file_versions: a_pending_version_knows_no_bytes',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, size_bytes,'
+        ' sha256)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', 1, repeat(''0'', 64))'
+    ),
+    (
+        'strongroom.file_versions: source_is_known',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, source)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''x'')'
+    ),
+    (
+        'strongroom.file_versions: only_a_generated_version_has_a_run',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, run_id)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''x'')'
+    ),
+    (
+        'strongroom.file_versions: run_id_has_1_to_255_characters',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, source, run_id)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''generated'', '''')'
+    ),
+    (
+        'strongroom.file_versions: created_by_has_1_to_255_characters',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, created_by)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', '''')'
+    ),
+    (
+        'strongroom.file_versions: extraction_status_is_known',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256, extraction_status)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''0'','
+        ' 64), ''x'')'
+    ),
+    (
+        'strongroom.file_versions: only_stored_bytes_are_extracted',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest,'
+        ' extraction_status)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''pending'')'
+    ),
+    (
+        'strongroom.file_versions: only_a_done_extraction_has_text',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256, extraction_summary)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''0'','
+        ' 64), ''x'')'
+    ),
+    (
+        'strongroom.file_versions: only_a_failed_extraction_has_an_error',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256, extraction_status)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''0'','
+        ' 64), ''failed'')'
+    ),
+    (
+        'strongroom.file_versions: extraction_summary_has_at_most_16384_characters',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256, extraction_status, extraction_summary)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''0'','
+        ' 64), ''done'', repeat(''x'', 16385))'
+    ),
+    (
+        'strongroom.file_versions: extraction_blob_key_has_1_to_1024_bytes',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256, extraction_status, extraction_blob_key)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''0'','
+        ' 64), ''done'', '''')'
+    ),
+    (
+        'strongroom.file_versions: extraction_error_has_at_most_16_kib',
+        'insert into strongroom.file_versions'
+        ' (tenant_id, file_id, version, id, blob_key, media_type, creation_digest, state,'
+        ' size_bytes, sha256, extraction_status, extraction_error)'
+        ' values (''acme'', ''own'', 2, ''x'', ''x'', ''x'', '''', ''stored'', 1, repeat(''0'','
+        ' 64), ''failed'', to_jsonb(repeat(''x'', 16384)))'
     );
 
 insert into stories.violations (constraint_name, statement)

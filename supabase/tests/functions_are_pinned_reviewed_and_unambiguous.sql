@@ -92,6 +92,10 @@ values
     (
         'strongroom_private.write_audit_seal',
         'hosts have no right to update events: writes their place in the chain, once'
+    ),
+    (
+        'strongroom_private.dispatch_blob_removals',
+        'a sweep serves every tenant, purged ones too: claims due keys, returns the claimed ones'
     );
 
 select plan((select 2 * count(*)::integer from stories.functions) + 11);
@@ -181,7 +185,32 @@ select is(
             'strongroom_private.read_found_chunks',
             'strongroom_private.rank_by_words',
             'strongroom_private.rank_by_scan',
-            'strongroom_private.count_candidates'
+            'strongroom_private.count_candidates',
+            'strongroom_private.settle_removed_blob',
+            'strongroom_private.schedule_blob_removal',
+            'strongroom_private.keep_blob',
+            'strongroom_private.is_referenced_blob',
+            'strongroom_private.dispatch_blob_removals',
+            'strongroom.find_blob_removal',
+            'strongroom.complete_blob_removals',
+            'strongroom.retry_blob_removals_later',
+            'strongroom.list_blob_removals',
+            'strongroom.list_blob_references',
+            'strongroom.list_files',
+            'strongroom.list_file_versions',
+            'strongroom.list_file_versions_by_state',
+            'strongroom.purge_file',
+            'strongroom_private.require_readable_file',
+            'strongroom_private.lock_file',
+            'strongroom.create_file',
+            'strongroom.find_file',
+            'strongroom.add_file_version',
+            'strongroom.find_file_version',
+            'strongroom.set_file_version_state',
+            'strongroom.record_file_extraction',
+            'strongroom.soft_delete_file',
+            'strongroom.restore_file',
+            'strongroom.schedule_conversation_file_deletion'
         )
         then array['enable_seqscan=off']
         -- Nor may it do anything but walk the indexes that are made for claims.
@@ -264,7 +293,7 @@ select is(
                 select
                 from unnest(f.proargnames, coalesce(f.proargmodes, '{}')) as a (name, mode)
                 where coalesce(a.mode, 'i') = 'i'
-                    and a.name !~ '^p_[a-z_]+$'
+                    and a.name !~ '^p_[a-z][a-z0-9_]*$'
             )
     ),
     null,
@@ -291,7 +320,10 @@ select is(
                 -- Workers serve every tenant.
                 'strongroom.claim_next_runs',
                 'strongroom.claim_jobs',
-                'strongroom.complete_and_claim_jobs'
+                'strongroom.complete_and_claim_jobs',
+                'strongroom.claim_blob_removals',
+                'strongroom.complete_blob_removals',
+                'strongroom.retry_blob_removals_later'
             )
             and f.proargnames[1] is distinct from 'p_tenant_id'
     ),
@@ -340,8 +372,8 @@ select set_eq(
         'enable', 'enqueue', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant',
         'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish', 'purge', 'put', 'read', 'reap',
         'record', 'release', 'remove', 'renew', 'replace', 'request', 'resolve', 'restore',
-        'retry', 'revoke', 'save', 'seal', 'search', 'set', 'share', 'soft', 'start', 'touch',
-        'trim', 'update', 'verify'
+        'retry', 'revoke', 'save', 'schedule', 'seal', 'search', 'set', 'share', 'soft', 'start',
+        'touch', 'trim', 'update', 'verify'
     ],
     'public functions start with a verb of the closed list in sql/README.md'
 );

@@ -205,6 +205,7 @@ select set_eq(
     $$,
     array[
         'strongroom.agents',
+        'strongroom.blob_removals',
         'strongroom.checkpoints',
         'strongroom.chunks',
         'strongroom.collections',
@@ -212,6 +213,7 @@ select set_eq(
         'strongroom.conversations',
         'strongroom.evaluation_cases',
         'strongroom.evaluation_runs',
+        'strongroom.files',
         'strongroom.jobs',
         'strongroom.locks',
         'strongroom.memberships',
@@ -244,7 +246,8 @@ select is(
                 'strongroom_private.write_chunks',
                 'strongroom_private.write_terms',
                 'strongroom_private.write_embeddings',
-                'strongroom_private.write_audit_seal'
+                'strongroom_private.write_audit_seal',
+                'strongroom_private.dispatch_blob_removals'
             )
     ),
     null,

@@ -253,6 +253,8 @@ select results_eq(
             ('approval_grants', 1),
             ('checkpoints', 1),
             ('conversation_participants', 0),
+            ('file_versions', 1),
+            ('files', 1),
             ('interactions', 1),
             ('messages', 2),
             ('run_events', 1),
@@ -304,6 +306,8 @@ select results_eq(
             ('evaluation_results', 1),
             ('evaluation_run_cases', 1),
             ('evaluation_runs', 1),
+            ('file_versions', 3),
+            ('files', 3),
             ('interactions', 2),
             ('jobs', 1),
             ('locks', 1),
@@ -333,8 +337,8 @@ select is(
         from stories.tables() as t
         where 'acme' = any(stories.tenants_in(t))
     ),
-    null,
-    'nothing of the tenant is left in any table'
+    '{strongroom.blob_removals}',
+    'nothing of the tenant is left but the list of its bytes that are still to be removed'
 );
 select is(
     (

@@ -18,6 +18,7 @@ values
     ('strongroom.runs_by_due_time', 'claimable_at'),
     ('strongroom.jobs_by_due_time', 'claimable_at'),
     ('strongroom.ready_jobs', 'queue'),
+    ('strongroom.blob_removals_by_due_time', 'due_at'),
     ('strongroom_private.chunks_by_term', 'terms');
 
 -- Where the server has pgvector, one for each number of dimensions.

@@ -1,8 +1,9 @@
--- A worker is handed runs, jobs and overdue interactions of every tenant by three reviewed
--- functions; no caller sees across tenants in another way, not with the setting that they use.
+-- A worker is handed runs, jobs, overdue interactions and bytes to remove of every tenant by four
+-- reviewed functions; no caller sees across tenants in another way, not with the setting that they
+-- use.
 begin;
 \ir support/stories.psql
-select plan(25);
+select plan(31);
 select stories.found_a_world();
 select stories.become_host();
 select strongroom.create_run(t, 'stateless', 'next')
@@ -32,6 +33,17 @@ select set_eq(
     $$ values ('acme', 'job'), ('globex', 'job') $$,
     'and jobs'
 );
+select stories.become_host('acme');
+select set_eq(
+    $$
+        select
+            c.tenant_id,
+            c.blob_key
+        from strongroom.claim_blob_removals('worker') as c
+    $$,
+    $$ values ('acme', 'orphan'), ('globex', 'orphan') $$,
+    'and bytes to remove'
+);
 select is(
     current_setting('strongroom.tenant_id'),
     'acme',
@@ -47,7 +59,9 @@ select is(
     '{acme}',
     format('so in %s a worker sees one tenant', t)
 )
-from unnest('{strongroom.runs,strongroom.jobs,strongroom.interactions}'::text[]) as t;
+from unnest(
+    '{strongroom.runs,strongroom.jobs,strongroom.interactions,strongroom.blob_removals}'::text[]
+) as t;
 
 -- Nobody dispatches by saying so.
 
@@ -57,7 +71,9 @@ select is(
     '{acme}',
     format('the setting shows a host nothing more in %s', t)
 )
-from unnest('{strongroom.runs,strongroom.jobs,strongroom.interactions}'::text[]) as t;
+from unnest(
+    '{strongroom.runs,strongroom.jobs,strongroom.interactions,strongroom.blob_removals}'::text[]
+) as t;
 select is(
     stories.outcome(s.statement),
     '0 rows',
@@ -66,7 +82,8 @@ select is(
 from (
     values
         ('update strongroom.runs set priority = 9 where tenant_id = ''globex'''),
-        ('update strongroom.jobs set priority = 9 where tenant_id = ''globex''')
+        ('update strongroom.jobs set priority = 9 where tenant_id = ''globex'''),
+        ('delete from strongroom.blob_removals where tenant_id = ''globex''')
 ) as s (statement);
 select stories.become_user('cleo', 'acme');
 select is(
@@ -99,7 +116,9 @@ from (
             'select strongroom_private.dispatch_jobs('
             '''worker'', ''{default}'', 30, 1, null, null)'
         ),
-        ('select strongroom_private.list_overdue_tenants(1)')
+        ('select strongroom_private.list_overdue_tenants(1)'),
+        ('select strongroom.claim_blob_removals(''worker'')'),
+        ('select strongroom_private.dispatch_blob_removals(''worker'', 30, 1, null)')
 ) as f (statement);
 
 -- A suspended tenant rests.

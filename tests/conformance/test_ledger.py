@@ -36,6 +36,7 @@ def test_every_port_method_is_called_by_a_test_that_passes(tmp_path: Path) -> No
         "-p",
         "strongroom.conformance.ledger",
         "tests/conformance/test_in_memory.py",
+        "tests/conformance/test_blob_stores.py",
         STRONGROOM_LEDGER=str(file),
         STRONGROOM_EXAMPLES="1",
     )
@@ -45,7 +46,7 @@ def test_every_port_method_is_called_by_a_test_that_passes(tmp_path: Path) -> No
 
 
 def test_the_ledger_knows_every_port() -> None:
-    attributes = {field.name for field in dataclasses.fields(Ports)} | {"schema"}
+    attributes = {field.name for field in dataclasses.fields(Ports)} | {"schema", "blobs"}
     assert set(PORTS) == attributes
     protocols = {
         name

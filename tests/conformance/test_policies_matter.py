@@ -94,6 +94,7 @@ HOSTS_ONLY = {
     "evaluation_run_cases",
     "evaluation_results",
     "audit_seals",
+    "blob_removals",
 }
 """Tables that no signed-in user may read, whatever its policies say."""
 
@@ -136,6 +137,9 @@ HOSTS_ONLY = {
         "collections",
         "sources",
         "chunks",
+        "blob_removals",
+        "files",
+        "file_versions",
     ],
 )
 def test_isolation_fails_when_one_table_is_left_open(

@@ -246,6 +246,10 @@ CHILDREN: dict[str, LiteralString] = {
         "(tenant_id, source_conversation_id, run_id, case_id, case_version, id, content_digest)"
         " values (%s, %s, 'r', 'c', 1, 'x', 'x')"
     ),
+    "strongroom.files": (
+        "(tenant_id, conversation_id, id, owner_id, path, creation_digest) values"
+        " (%s, %s, 'x', 'x', 'x', 'x')"
+    ),
     "strongroom.session_states": (
         "(tenant_id, conversation_id, state, version) values (%s, %s, '{}', 1)"
     ),

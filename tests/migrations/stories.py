@@ -33,6 +33,7 @@ FIRST_TABLE = {
     8: "strongroom.evaluation_cases",
     9: "strongroom.collections",
     10: "strongroom.chunks",
+    11: "strongroom.blob_removals",
 }
 """The first table that each version makes or adds to: its way back names it when it would lose rows."""
 
@@ -158,6 +159,27 @@ _FILL: dict[int, list[LiteralString]] = {
             " s.version) as e"
         ),
         "select * from strongroom.search_knowledge('acme', 'docs', p_embedding => '[1, 1, 0]')",
+    ],
+    11: [
+        (
+            "select * from strongroom.create_file('acme', 'ada', 'notes/plan.txt', 'text/plain',"
+            " 'talk', 'file-1', 'key-1')"
+        ),
+        (
+            "select * from strongroom.set_file_version_state('acme', 'file-1', 1, 'pending', 'stored',"
+            " 3, repeat('0', 64))"
+        ),
+        (
+            "select * from strongroom.add_file_version('acme', 'file-1', 1, 'text/plain', 'v2',"
+            " 'key-2')"
+        ),
+        (
+            "select * from strongroom.create_file('umbrella', 'eve', 'x', 'text/plain',"
+            " p_file_id => 'file-1', p_blob_key => 'key-1')"
+        ),
+        "select * from strongroom.schedule_blob_removal('acme', 'orphan')",
+        "select * from strongroom.schedule_blob_removal('gone', 'orphan')",
+        "select * from strongroom.claim_blob_removals('worker', p_tenant_id => 'acme')",
     ],
 }
 

@@ -107,6 +107,23 @@ DAMAGES = [
         "grant execute on function strongroom_private.dispatch_jobs to authenticated",
     ),
     (
+        "workers_are_handed_work_of_all_tenants_and_see_nothing_else",
+        "grant execute on function strongroom_private.dispatch_blob_removals to authenticated",
+    ),
+    (
+        "bytes_are_removed_when_nothing_refers_to_them",
+        """
+        drop trigger release_file_versions_blob_key_when_deleted on strongroom.file_versions
+        """,
+    ),
+    (
+        "bytes_are_removed_when_nothing_refers_to_them",
+        _body(
+            "is_referenced_blob(p_tenant_id text, p_blob_key text) returns boolean language sql",
+            "as 'select false'",
+        ),
+    ),
+    (
         "constraints_have_names_that_say_what_is_wrong",
         "alter table strongroom.jobs drop constraint a_running_job_has_a_claim",
     ),

@@ -11,9 +11,11 @@ import typer
 from strongroom.cli import (
     agents,
     audit,
+    blobs,
     conversations,
     demo,
     diagnosis,
+    files,
     imports,
     migrate,
     runs,
@@ -39,6 +41,8 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(agents.app, name="agents")
 app.command("usage")(usage.usage)
 app.add_typer(audit.app, name="audit")
+app.add_typer(files.app, name="files")
+app.add_typer(blobs.app, name="blobs")
 app.command("worker")(workers.worker)
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(supabase.app, name="supabase")

@@ -22,7 +22,8 @@ async def health(
 ) -> Exit:
     """Say whether the store works: version, role, capabilities, warnings. For health checks.
 
-    With a tenant also its runs: how many wait, since when, and how many lost their worker.
+    With a tenant also its runs: how many wait, since when, and how many lost their worker; its uploads
+    that are pending, and the bytes that are to be removed.
 
     Exit code 0 when it is well, 1 with warnings, 3 when the database cannot be reached.
     """
@@ -62,6 +63,20 @@ def _print_health(state: Health) -> None:
                     "runs queued": str(queue.queued),
                     "runs running": f"{queue.running}, {queue.expired_leases} with an ended lease",
                     "runs waiting": f"{queue.waiting} for a person, {queue.retry_pending} to retry",
+                }
+            )
+        )
+    if state.files is not None and state.blob_removals is not None:
+        uploads, removals = state.files, state.blob_removals
+        out.print(
+            facts(
+                {
+                    "uploads pending": f"{uploads.pending}, {uploads.overdue} for more than an hour",
+                    "bytes to remove": f"{removals.waiting + removals.claimed},"
+                    f" {removals.failing} have failed before,"
+                    f" the oldest since {moment(removals.oldest_requested_at)}"
+                    if removals.oldest_requested_at
+                    else "0",
                 }
             )
         )

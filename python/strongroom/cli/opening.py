@@ -132,6 +132,7 @@ async def open_store(
     pooler: PoolerChoice | None = None,
     timeout: float = 30.0,  # noqa: ASYNC109 (an option of the store, not of this call)
     temporary: bool = False,
+    blobs: str | None = None,
 ) -> AsyncIterator[Strongroom]:
     """Open the store that the options name.
 
@@ -140,6 +141,7 @@ async def open_store(
         pooler: what ``--pooler`` says.
         timeout: seconds for connecting and for each call.
         temporary: whether a server that ends with the command makes sense for it.
+        blobs: what ``--blobs`` or STRONGROOM_BLOBS says.
 
     Raises:
         InvalidArgument: SR001, no database is named, or it is no URL.
@@ -151,7 +153,7 @@ async def open_store(
         async with single_connection(checked, timeout):
             pass
     options: dict[str, Any] = {"pooler": "transaction"} if pooler else {}
-    async with connect(checked, timeout=timeout, pool_max=4, **options) as store:
+    async with connect(checked, timeout=timeout, pool_max=4, blobs=blobs, **options) as store:
         yield store
 
 

@@ -57,6 +57,15 @@ Tenant = Annotated[
         show_default=False,
     ),
 ]
+Blobs = Annotated[
+    str | None,
+    typer.Option(
+        envvar="STRONGROOM_BLOBS",
+        help="Where the bytes of files lie: file:///absolute/folder.",
+        rich_help_panel=_DATABASE,
+        show_default=False,
+    ),
+]
 AsJson = Annotated[
     bool,
     typer.Option(

@@ -55,6 +55,8 @@ SECTIONS = (
     "jobs",
     "locks",
     "realtime",
+    "files",
+    "blob_removals",
     "schema",
 )
 """One module each, ``test_<section>``; any of them can be imported alone."""
@@ -69,7 +71,7 @@ from strongroom.conformance.adapter import Adapter as Adapter  # noqa: E402 (aft
 from strongroom.conformance.adapter import LookAtTables as LookAtTables  # noqa: E402
 
 
-def _tests_of(section: str) -> dict[str, object]:
+def tests_of(section: str) -> dict[str, object]:
     """Return a section's tests by name, marked for pytest-asyncio in whatever mode it runs."""
     module = importlib.import_module(f"{__name__}.test_{section}")
     tests = {}
@@ -82,7 +84,7 @@ def _tests_of(section: str) -> dict[str, object]:
     return tests
 
 
-_TESTS = {name: test for section in SECTIONS for name, test in _tests_of(section).items()}
+_TESTS = {name: test for section in SECTIONS for name, test in tests_of(section).items()}
 globals().update(_TESTS)
 
 __all__ = ["Adapter", "LookAtTables", *_TESTS]  # noqa: PLE0604 (names of tests)

@@ -12,6 +12,7 @@ from strongroom.client import Ports
 from strongroom.conformance import (
     calls_catalog,
     calls_evaluations,
+    calls_files,
     calls_knowledge,
     calls_ledgers,
     calls_memory,
@@ -73,6 +74,7 @@ class Target:
     evaluation: EvaluationIds
     knowledge: KnowledgeIds
     ledgers: LedgerIds
+    files: calls_files.FileIds
 
     @property
     def where(self) -> Where:
@@ -104,6 +106,7 @@ class Target:
             evaluation=self.evaluation.absent(),
             knowledge=self.knowledge.absent(),
             ledgers=self.ledgers.absent(),
+            files=self.files.absent(),
         )
 
     def within(self, tenant_id: str) -> Target:
@@ -176,6 +179,7 @@ async def fill(
         evaluation=await fill_evaluations(store, tenant_id),
         knowledge=await fill_knowledge(store, tenant_id),
         ledgers=await fill_ledgers(store, tenant_id, talk.id),
+        files=await calls_files.fill(store, tenant_id, talk.id),
     )
 
 
@@ -216,6 +220,7 @@ READS: dict[str, Read] = {
         tenant_id=t.tenant_id, interaction_id=t.approval_id, viewer=v
     ),
     "interactions.list": lambda s, t, v: s.interactions.list(**t.of, viewer=v),
+    **calls_files.READS,
 }
 """Reads of one conversation, or of what hangs on it."""
 
@@ -278,6 +283,7 @@ WRITES: dict[str, Write] = {
     "interactions.claim_approval": lambda s, t: s.interactions.claim_approval(
         tenant_id=t.tenant_id, interaction_id=t.approved_id, claim_token=t.claim_token
     ),
+    **calls_files.WRITES,
 }
 """Writes to one conversation that exists; each must refuse one that does not."""
 
@@ -330,6 +336,7 @@ HOST_READS: dict[str, HostCall] = {
     "realtime.find": lambda s, t: s.realtime.find(tenant_id=t.tenant_id, topic=t.topic),
     "realtime.list": lambda s, t: s.realtime.list(tenant_id=t.tenant_id, topic=t.topic),
     **{name: _of_knowledge(call) for name, call in calls_knowledge.HOST_READS.items()},
+    **calls_files.HOST_READS,
 }
 """Reads that hosts alone may do, of what the tenant has."""
 

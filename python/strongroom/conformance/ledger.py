@@ -4,10 +4,10 @@ It is a pytest plugin, so it also serves people who write an adapter:
 
     pytest -p strongroom.conformance.ledger tests/test_my_adapter.py
 
-It wraps the store of every ``adapter`` fixture, counts the calls that a test makes, keeps them only when
-the test passes, and fails the session when a port has a method that no passing test has called. A
-method that is merely named somewhere, in a comment or in a test that is skipped or fails, counts for
-nothing. Set ``STRONGROOM_LEDGER`` to a file name to get the counts as JSON.
+It wraps the store of every ``adapter`` and ``blob_adapter`` fixture, counts the calls that a test makes,
+keeps them only when the test passes, and fails the session when a port has a method that no passing
+test has called. A method that is merely named somewhere, in a comment or in a test that is skipped or
+fails, counts for nothing. Set ``STRONGROOM_LEDGER`` to a file name to get the counts as JSON.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ PORTS: dict[str, type] = {
     "realtime": ports.RealtimePublisher,
     "usage": ports.UsageStore,
     "audit": ports.AuditStore,
+    "files": ports.FileMetadataStore,
+    "blob_removals": ports.BlobRemovalStore,
     "schema": ports.SchemaManager,
+    "blobs": ports.BlobStore,
 }
 """The port of each attribute of a store. A test compares it with the attributes that there are."""
 
@@ -158,6 +161,10 @@ class Ledger:
         adapter, calls = arguments.get("adapter"), Calls()
         if isinstance(adapter, Adapter):
             arguments["adapter"] = recorded_adapter(adapter, calls)
+        blob_adapter = arguments.get("blob_adapter")
+        if blob_adapter is not None:
+            store = _Recorded("blobs", blob_adapter.store, calls)
+            arguments["blob_adapter"] = dataclasses.replace(blob_adapter, store=store)
         result = yield  # a test that fails or is skipped leaves here
         self.calls += calls
         return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -87,6 +88,52 @@ async def _members(store: Ports, count: int) -> tuple[PageOf, list[str]]:
     )
 
 
+async def _files(store: Ports, count: int) -> tuple[PageOf, list[str]]:
+    tenant_id = await new_tenant(store)
+    made = [
+        await store.files.create(
+            tenant_id=tenant_id, owner_id=OWNER, path=f"a/{n}", media_type="text/plain"
+        )
+        for n in range(count)
+    ]
+    made.sort(key=lambda file: (file.created_at, file.id), reverse=True)
+    return (
+        lambda **page: store.files.list(tenant_id=tenant_id, path_prefix="a", **page),
+        [file.id for file in made],
+    )
+
+
+async def _file_versions(store: Ports, count: int) -> tuple[PageOf, list[str]]:
+    tenant_id = await new_tenant(store)
+    file = await store.files.create(
+        tenant_id=tenant_id, owner_id=OWNER, path="a", media_type="text/plain"
+    )
+    place: dict[str, Any] = {"tenant_id": tenant_id, "file_id": file.id}
+    for number in range(1, count):
+        await store.files.add_version(
+            **place, expected_latest=number, media_type="text/plain", version_id=f"v{number}"
+        )
+    first = await store.files.list_versions(**place, limit=1)
+    return (
+        lambda **page: store.files.list_versions(**place, **page),
+        [first.items[0].id, *(f"v{number}" for number in range(1, count))],
+    )
+
+
+async def _pending_versions(store: Ports, count: int) -> tuple[PageOf, list[str]]:
+    tenant_id = await new_tenant(store)
+    for _ in range(count):
+        await store.files.create(
+            tenant_id=tenant_id, owner_id=OWNER, path="a", media_type="text/plain"
+        )
+    made = (await store.files.list_by_state(tenant_id=tenant_id, state="pending")).items
+    order = sorted(made, key=lambda version: (version.state_changed_at, version.file_id))
+    return (
+        lambda **page: store.files.list_by_state(tenant_id=tenant_id, state="pending", **page),
+        [version.id for version in order],
+    )
+
+
 Make = Callable[[Ports, int], Awaitable[tuple[PageOf, list[str]]]]
 LISTS: dict[str, Make] = {
     "conversations": _conversations,
@@ -99,17 +146,23 @@ LISTS: dict[str, Make] = {
     **calls_evaluations.LISTS,
     **calls_ledgers.LISTS,
 }
+OTHER_LISTS: dict[str, Make] = {
+    "files": _files,
+    "file versions": _file_versions,
+    "file versions of a state": _pending_versions,
+}
+ALL_LISTS = {**LISTS, **OTHER_LISTS}
 
 
 def _ids(rows: object) -> list[str]:
     return [row.id for row in rows]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", sorted(LISTS))
+@pytest.mark.parametrize("name", sorted(ALL_LISTS))
 async def test_pages_hold_each_row_once_and_backward_is_the_reverse_b41(
     adapter: Adapter, name: str
 ) -> None:
-    page_of, expected = await LISTS[name](adapter.store, 7)
+    page_of, expected = await ALL_LISTS[name](adapter.store, 7)
     for limit in (1, 2, 3, 6, 7, 8, 500):
         forward = await walk(page_of, limit=limit, back=True)
         backward = await walk(page_of, limit=limit, direction="backward", back=True)
@@ -197,16 +250,16 @@ async def test_ties_in_created_at_are_never_skipped_b41(adapter: Adapter, name: 
     assert await walk(page_of, limit=2, direction="backward", back=True) == forward[::-1]
 
 
-@pytest.mark.parametrize("name", sorted(LISTS))
+@pytest.mark.parametrize("name", sorted(ALL_LISTS))
 async def test_a_cursor_belongs_to_its_list_filter_and_direction(
     adapter: Adapter, name: str
 ) -> None:
-    page_of, _ = await LISTS[name](adapter.store, 5)
+    page_of, _ = await ALL_LISTS[name](adapter.store, 5)
     cursor = (await page_of(limit=2)).next_cursor
     assert cursor is not None
-    for other in sorted(LISTS):
-        page_of_other, _ = await LISTS[other](adapter.store, 3)
-        if other == name == "messages" or other == name == "summaries" or other != name:
+    for other in sorted(ALL_LISTS):
+        page_of_other, _ = await ALL_LISTS[other](adapter.store, 3)
+        if other != name or other in {"messages", "summaries", "file versions"}:
             for paging in ({"after": cursor}, {"before": cursor}):
                 with pytest.raises(InvalidCursor) as caught:
                     await page_of_other(**paging)
@@ -236,9 +289,9 @@ async def test_a_cursor_belongs_to_its_filter(adapter: Adapter) -> None:
         await messages_of(after=cursor, after_position=1)
 
 
-@pytest.mark.parametrize("name", sorted(LISTS))
+@pytest.mark.parametrize("name", sorted(ALL_LISTS))
 async def test_a_damaged_cursor_is_refused(adapter: Adapter, name: str) -> None:
-    page_of, _ = await LISTS[name](adapter.store, 3)
+    page_of, _ = await ALL_LISTS[name](adapter.store, 3)
     cursor = (await page_of(limit=1)).next_cursor
     assert cursor is not None
     middle = len(cursor) // 2
@@ -283,9 +336,9 @@ async def test_the_cursor_of_a_history_is_its_own(adapter: Adapter) -> None:
             await store.summaries.history(**at(talk), after=bad)
 
 
-@pytest.mark.parametrize("name", sorted(LISTS))
+@pytest.mark.parametrize("name", sorted(ALL_LISTS))
 async def test_a_cursor_survives_json_and_urls_b41_b55(adapter: Adapter, name: str) -> None:
-    page_of, expected = await LISTS[name](adapter.store, 4)
+    page_of, expected = await ALL_LISTS[name](adapter.store, 4)
     page = await page_of(limit=2)
     assert isinstance(page.next_cursor, str)
     assert page.next_cursor.isascii()
@@ -294,9 +347,9 @@ async def test_a_cursor_survives_json_and_urls_b41_b55(adapter: Adapter, name: s
     assert _ids((await page_of(after=carried)).items) == expected[2:]
 
 
-@pytest.mark.parametrize("name", sorted(LISTS))
+@pytest.mark.parametrize("name", sorted(ALL_LISTS))
 async def test_a_limit_is_refused_and_never_clamped(adapter: Adapter, name: str) -> None:
-    page_of, expected = await LISTS[name](adapter.store, 2)
+    page_of, expected = await ALL_LISTS[name](adapter.store, 2)
     for wrong, kind in ((0, InvalidArgument), (-1, InvalidArgument), (501, LimitExceeded)):
         with pytest.raises(kind) as caught:
             await page_of(limit=wrong)

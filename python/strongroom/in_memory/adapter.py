@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import cast
 
-from strongroom.client import Strongroom, UnitOfWork
+from strongroom.client import Strongroom, UnitOfWork, with_blobs
 from strongroom.errors import InvalidArgument, SchemaVersionError
 from strongroom.in_memory.agents import MemoryAgentStore
 from strongroom.in_memory.audit import MemoryAuditStore
+from strongroom.in_memory.blob_removals import MemoryBlobRemovalStore
 from strongroom.in_memory.checkpoints import MemoryCheckpointStore
 from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
 from strongroom.in_memory.evaluations import MemoryEvaluationStore
+from strongroom.in_memory.files import MemoryFileMetadataStore
 from strongroom.in_memory.indexes import MemoryKeywordIndex, MemoryVectorIndex
 from strongroom.in_memory.interactions import MemoryInteractionStore
 from strongroom.in_memory.jobs import MemoryJobDispatcher
@@ -27,9 +30,11 @@ from strongroom.in_memory.skills import MemorySkillStore
 from strongroom.in_memory.summaries import MemoryThreadSummaryStore
 from strongroom.in_memory.tenants import MemoryTenantStore
 from strongroom.in_memory.usage import MemoryUsageStore
+from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.infrastructure.work_signals import polling
 from strongroom.migrations import load_migrations
 from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
+from strongroom.ports.blobs import BlobStore
 
 CAPABILITIES: frozenset[Capability] = frozenset(
     {
@@ -44,15 +49,22 @@ CAPABILITIES: frozenset[Capability] = frozenset(
 )
 
 
-def memory_store(*, text_policy: TextPolicy, database: Database | None = None) -> Strongroom:
+def memory_store(
+    *,
+    text_policy: TextPolicy,
+    database: Database | None = None,
+    blobs: BlobStore | None = None,
+) -> Strongroom:
     """Return a store that lives as long as the object.
 
     Args:
         text_policy: what to do with text that PostgreSQL cannot hold: ``reject`` or ``replace``.
         database: what it stores into, for several stores on the same data; None starts empty.
+        blobs: where bytes lie.
     """
     database = database or Database()
     schema = MemorySchemaManager()
+    capabilities = with_blobs(CAPABILITIES, blobs)
 
     @asynccontextmanager
     async def begin(tenant_id: str) -> AsyncIterator[UnitOfWork]:
@@ -65,14 +77,15 @@ def memory_store(*, text_policy: TextPolicy, database: Database | None = None) -
             status="ok",
             schema_version=schema.target_version(),
             target_version=schema.target_version(),
-            capabilities=tuple(sorted(CAPABILITIES)),
+            capabilities=tuple(sorted(capabilities)),
         )
 
     return Strongroom(
         **_ports(database, text_policy),  # type: ignore[arg-type]
         work_signals=polling,
         schema=schema,
-        capabilities=CAPABILITIES,
+        capabilities=capabilities,
+        blobs=blobs or cast("BlobStore", MissingBlobStore()),
         begin=begin,
         read_health=read_health,
     )
@@ -100,6 +113,8 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "usage": MemoryUsageStore(session, text_policy),
         "audit": MemoryAuditStore(session, text_policy),
         "realtime": MemoryRealtimePublisher(session, text_policy),
+        "files": MemoryFileMetadataStore(session, text_policy),
+        "blob_removals": MemoryBlobRemovalStore(session, text_policy),
     }
 
 

@@ -10,6 +10,7 @@ from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, is_readable, versioned
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.evaluation_results import empty_results_of
+from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import drop_runs
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
@@ -307,5 +308,6 @@ def purge_conversation(tables: Tables, *, conversation_id: str) -> PurgeReceipt:
             "session_states": 1 if state else 0,
             "thread_summaries": len(tables.summaries.pop(conversation_id, ())),
             **drop_runs(tables, conversation_id),
+            **drop_files(tables, conversation_id),
         }
     )

@@ -22,9 +22,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from strongroom.errors import InvalidTransition, TenantMismatch, Unavailable
 from strongroom.models.audit import AuditEvent
 from strongroom.models.base import Record
+from strongroom.models.blobs import BlobRemoval
 from strongroom.models.catalog import Agent, AgentVersion, Skill, SkillVersion
 from strongroom.models.conversations import Conversation
 from strongroom.models.evaluations import EvaluationCase, EvaluationResult, EvaluationRun
+from strongroom.models.files import File, FileVersion
 from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
 from strongroom.models.knowledge import Chunk, Collection, Source
@@ -161,6 +163,9 @@ class Tables:
     audit_seals: tuple[SealRow, ...] = ()
     usage_events: dict[str, UsageEvent] = field(default_factory=dict)
     usage_by_step: dict[tuple[str, str], str] = field(default_factory=dict)
+    blob_removals: dict[str, BlobRemoval] = field(default_factory=dict)
+    files: dict[str, Row[File]] = field(default_factory=dict)
+    file_versions: dict[str, tuple[Row[FileVersion], ...]] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -201,6 +206,9 @@ class Tables:
             chunks=dict(self.chunks),
             usage_events=dict(self.usage_events),
             usage_by_step=dict(self.usage_by_step),
+            blob_removals=dict(self.blob_removals),
+            files=dict(self.files),
+            file_versions=dict(self.file_versions),
         )
 
 

@@ -12,6 +12,7 @@ from strongroom.in_memory.base import MemoryPort, check_writable, versioned
 from strongroom.in_memory.catalog_entries import drop_catalog
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.evaluation_results import drop_evaluations
+from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import drop_runs
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
@@ -233,6 +234,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             **drop_runs(tables),
             **drop_catalog(tables),
             **drop_evaluations(tables),
+            **drop_files(tables),
         }
     )
     tables.tenant = None

@@ -7,6 +7,17 @@ from strongroom.models.audit import (
     AuditVerification,
     NewAuditEvent,
 )
+from strongroom.models.blobs import (
+    Blob,
+    BlobReference,
+    BlobRemoval,
+    BlobRemovalClaim,
+    BlobRemovalOutcome,
+    BlobRemovalQueue,
+    FailedBlobRemoval,
+    PresignedUrl,
+    StoredBlob,
+)
 from strongroom.models.catalog import (
     Agent,
     AgentVersion,
@@ -45,6 +56,14 @@ from strongroom.models.evaluations import (
     RecordedItem,
     ScoreComparison,
     StartedEvaluationRun,
+)
+from strongroom.models.files import (
+    AddedFileVersion,
+    CreatedFile,
+    File,
+    FileQueue,
+    FileVersion,
+    ScheduledDeletion,
 )
 from strongroom.models.health import (
     Finding,
@@ -155,6 +174,7 @@ from strongroom.models.usage import (
 )
 
 __all__ = [
+    "AddedFileVersion",
     "Agent",
     "AgentBinding",
     "AgentVersion",
@@ -168,6 +188,12 @@ __all__ = [
     "AuditEvent",
     "AuditSeal",
     "AuditVerification",
+    "Blob",
+    "BlobReference",
+    "BlobRemoval",
+    "BlobRemovalClaim",
+    "BlobRemovalOutcome",
+    "BlobRemovalQueue",
     "CaseComparison",
     "CaseReference",
     "CatalogSkill",
@@ -182,6 +208,7 @@ __all__ = [
     "CreatedCollection",
     "CreatedConversation",
     "CreatedEvaluationCase",
+    "CreatedFile",
     "CreatedMembership",
     "CreatedRun",
     "CreatedSkill",
@@ -197,7 +224,11 @@ __all__ = [
     "EvaluationRun",
     "EvaluationRunCase",
     "ExecutionContext",
+    "FailedBlobRemoval",
+    "File",
     "FilePart",
+    "FileQueue",
+    "FileVersion",
     "Finding",
     "FoundMemoryFact",
     "Health",
@@ -226,6 +257,7 @@ __all__ = [
     "NewTopicEvent",
     "NewUsage",
     "Page",
+    "PresignedUrl",
     "PublishedAgentVersion",
     "PublishedItem",
     "PublishedSkillVersion",
@@ -244,6 +276,7 @@ __all__ = [
     "RunQueue",
     "RunUsage",
     "SavedCheckpoint",
+    "ScheduledDeletion",
     "SchemaChange",
     "ScoreComparison",
     "SearchHit",
@@ -256,6 +289,7 @@ __all__ = [
     "SourcePart",
     "StartedEvaluationRun",
     "StatusPart",
+    "StoredBlob",
     "Tenant",
     "TextPart",
     "ThreadSummary",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from strongroom.models.base import Record
+from strongroom.models.blobs import BlobRemovalQueue
+from strongroom.models.files import FileQueue
 from strongroom.models.runs import RunQueue
 
 Capability = Literal[
@@ -52,6 +54,8 @@ class Health(Record):
         server_version: the server's version, None in memory.
         role: the database role that calls run as.
         runs: how many of one tenant's runs stand where, when a tenant was named.
+        files: how many of its uploads are pending, and since when, when a tenant was named.
+        blob_removals: how many of its keys wait for their bytes to be removed, when a tenant was named.
         warnings: what someone should look at, each with what to do.
     """
 
@@ -63,6 +67,8 @@ class Health(Record):
     server_version: str | None = None
     role: str | None = None
     runs: RunQueue | None = None
+    files: FileQueue | None = None
+    blob_removals: BlobRemovalQueue | None = None
     warnings: tuple[str, ...] = ()
 
 

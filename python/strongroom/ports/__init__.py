@@ -2,9 +2,12 @@
 
 from strongroom.ports.agents import AgentStore as AgentStore
 from strongroom.ports.audit import AuditStore as AuditStore
+from strongroom.ports.blob_removals import BlobRemovalStore as BlobRemovalStore
+from strongroom.ports.blobs import BlobStore as BlobStore
 from strongroom.ports.conversations import UNSET as UNSET
 from strongroom.ports.conversations import ConversationStore as ConversationStore
 from strongroom.ports.evaluations import EvaluationStore as EvaluationStore
+from strongroom.ports.files import FileMetadataStore as FileMetadataStore
 from strongroom.ports.indexes import KeywordIndex as KeywordIndex
 from strongroom.ports.indexes import VectorIndex as VectorIndex
 from strongroom.ports.interactions import InteractionStore as InteractionStore

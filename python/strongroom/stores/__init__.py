@@ -2,8 +2,10 @@
 
 from strongroom.stores.agents import SqlAgentStore as SqlAgentStore
 from strongroom.stores.audit import SqlAuditStore as SqlAuditStore
+from strongroom.stores.blob_removals import SqlBlobRemovalStore as SqlBlobRemovalStore
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
 from strongroom.stores.evaluations import SqlEvaluationStore as SqlEvaluationStore
+from strongroom.stores.files import SqlFileMetadataStore as SqlFileMetadataStore
 from strongroom.stores.indexes import SqlKeywordIndex as SqlKeywordIndex
 from strongroom.stores.indexes import SqlVectorIndex as SqlVectorIndex
 from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore
