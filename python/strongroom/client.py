@@ -13,6 +13,7 @@ from strongroom.infrastructure.work_signals import WorkSignals
 from strongroom.models.health import Capability, Health
 from strongroom.ports import (
     AgentStore,
+    ArtifactStore,
     AuditStore,
     BlobRemovalStore,
     BlobStore,
@@ -34,6 +35,7 @@ from strongroom.ports import (
     SkillStore,
     TenantStore,
     ThreadSummaryStore,
+    ToolOutputStore,
     UsageStore,
     VectorIndex,
 )
@@ -58,6 +60,8 @@ class Ports:
     knowledge: KnowledgeStore
     vectors: VectorIndex
     keywords: KeywordIndex
+    artifacts: ArtifactStore
+    tool_outputs: ToolOutputStore
     jobs: JobDispatcher
     locks: DistributedLockStore
     realtime: RealtimePublisher

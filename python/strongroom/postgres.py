@@ -22,6 +22,7 @@ from strongroom.ports.blobs import BlobStore
 from strongroom.schema import Connect, SqlSchemaManager
 from strongroom.stores import (
     SqlAgentStore,
+    SqlArtifactStore,
     SqlAuditStore,
     SqlBlobRemovalStore,
     SqlCheckpointStore,
@@ -40,6 +41,7 @@ from strongroom.stores import (
     SqlSkillStore,
     SqlTenantStore,
     SqlThreadSummaryStore,
+    SqlToolOutputStore,
     SqlUsageStore,
     SqlVectorIndex,
 )
@@ -127,6 +129,8 @@ def sql_ports(
         "knowledge": SqlKnowledgeStore(transport),
         "vectors": SqlVectorIndex(transport),
         "keywords": SqlKeywordIndex(transport),
+        "artifacts": SqlArtifactStore(transport),
+        "tool_outputs": SqlToolOutputStore(transport),
         "jobs": SqlJobDispatcher(transport),
         "locks": SqlDistributedLockStore(transport),
         "usage": SqlUsageStore(transport),

@@ -16,6 +16,7 @@ from strongroom.models.runs import Checkpoint, FinalStatus, NewRunEvent, Run, Wa
 from strongroom.models.session_state import SessionState
 from strongroom.models.summaries import History
 from strongroom.models.usage import RunUsage
+from strongroom.run_products import RunProducts
 from strongroom.run_usage import UsageBuffer
 
 
@@ -80,7 +81,7 @@ class TurnResult(Record):
         return cls(messages=tuple(value))
 
 
-class RunContext:
+class RunContext(RunProducts):
     """One claimed run, as its handler sees it.
 
     Attributes:

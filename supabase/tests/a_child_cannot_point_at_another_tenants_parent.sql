@@ -11,7 +11,7 @@ select plan(
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
     + (select count(*)::integer from stories.tables())
-    + 13
+    + 14
 );
 select stories.found_a_world();
 
@@ -82,6 +82,16 @@ select is(
     'inserted',
     'and a file'
 );
+select is(
+    (
+        select a.outcome
+        from strongroom.create_artifact(
+            'globex', 'x', 'only-globex', p_artifact_id => 'only-globex-artifact', p_text => 'x'
+        ) as a
+    ),
+    'inserted',
+    'and an artifact'
+);
 
 select stories.become_owner();
 select is(
@@ -110,10 +120,12 @@ select is(
         when t = 'strongroom.topic_events' then '{strongroom.topics}'
         when t = 'strongroom.sources' then '{strongroom.collections}'
         when t = 'strongroom.chunks' then '{strongroom.sources}'
+        when t = 'strongroom.artifact_versions' then '{strongroom.artifacts}'
+        when t = 'strongroom.artifact_exports' then '{strongroom.artifact_versions}'
         when t in ('strongroom.run_events', 'strongroom.checkpoints', 'strongroom.interactions')
         then '{strongroom.runs}'
         when t = 'strongroom.file_versions' then '{strongroom.files}'
-        when t in ('strongroom.approval_grants', 'strongroom.files')
+        when t in ('strongroom.approval_grants', 'strongroom.files', 'strongroom.artifacts')
         then '{strongroom.tenants,strongroom.conversations}'
         when exists (
             select

@@ -1896,6 +1896,343 @@ values
         'insert into strongroom_private.chunk_terms'
         ' (tenant_id, collection_id, source_id, number, terms)'
         ' values (''acme'', ''private'', ''private'', 9, ''x'')'
+    ),
+    (
+        'strongroom.artifacts: artifacts_pkey',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'','
+        ' ''open-artifact'', ''open'', null, ''x'', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: artifact_belongs_to_a_tenant',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''none'', ''x'','
+        ' null, ''ada'', ''x'', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: artifact_belongs_to_a_conversation',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''none'', null, ''x'', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: an_artifact_has_a_conversation_or_an_owner',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''open'', ''ada'', ''x'', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: id_has_1_to_255_characters',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', '''','
+        ' ''open'', null, ''x'', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: owner_id_has_1_to_255_characters',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' null, '''', ''x'', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: name_has_1_to_255_characters',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''open'', null, '''', null, ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: title_has_1_to_255_characters',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''open'', null, ''x'', '''', ''{}'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: metadata_is_an_object',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''open'', null, ''x'', null, ''[]'', 1, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: latest_version_is_positive',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''open'', null, ''x'', null, ''{}'', 0, 1, '''')'
+    ),
+    (
+        'strongroom.artifacts: version_is_positive',
+        'insert into strongroom.artifacts (tenant_id, id, conversation_id, owner_id, name,'
+        ' title, metadata, latest_version, version, creation_digest) values (''acme'', ''x'','
+        ' ''open'', null, ''x'', null, ''{}'', 1, 0, '''')'
+    ),
+    (
+        'strongroom.artifact_versions: artifact_versions_pkey',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 1, ''x'', ''text'', ''x'','
+        ' null, 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: a_version_id_names_one_version_of_an_artifact',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''open-artifact'','
+        ' ''text'', ''x'', null, 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: version_belongs_to_an_artifact',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''none'', 2, ''x'', ''text'', ''x'', null, 1,'
+        ' repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: version_is_positive',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 0, ''x'', ''text'', ''x'','
+        ' null, 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: id_has_1_to_255_characters',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, '''', ''text'', ''x'','
+        ' null, 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: kind_is_known',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''bytes'', ''x'','
+        ' null, 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: content_is_inline_or_a_blob',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''text'', ''x'','
+        ' ''x'', 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: inline_content_has_at_most_4_mib',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''text'','
+        ' repeat(''x'', 4194305), null, 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: blob_key_has_1_to_1024_bytes',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''blob'', null,'
+        ' '''', 1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: size_is_a_whole_number_of_bytes',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''text'', ''x'','
+        ' null, -1, repeat(''0'', 64), ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: sha256_is_hexadecimal',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''text'', ''x'','
+        ' null, 1, ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: media_type_has_1_to_255_characters',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''text'', ''x'','
+        ' null, 1, repeat(''0'', 64), '''', null, null)'
+    ),
+    (
+        'strongroom.artifact_versions: a_source_is_a_version_of_an_artifact',
+        'insert into strongroom.artifact_versions (tenant_id, artifact_id, version, id, kind,'
+        ' content, blob_key, size_bytes, sha256, media_type, source_artifact_id,'
+        ' source_version) values (''acme'', ''open-artifact'', 2, ''x'', ''text'', ''x'','
+        ' null, 1, repeat(''0'', 64), ''x'', null, 1)'
+    ),
+    (
+        'strongroom.artifact_exports: artifact_exports_pkey',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''pdf'','
+        ' ''claimed'', 1, 1, ''x'', now(), null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: export_belongs_to_a_version',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 9, ''x'','
+        ' ''claimed'', 1, 1, ''x'', now(), null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: format_has_1_to_255_characters',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, '''','
+        ' ''claimed'', 1, 1, ''x'', now(), null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: status_is_known',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'', ''open'','
+        ' 1, 1, ''x'', null, null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: attempt_is_positive',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''claimed'', 0, 1, ''x'', now(), null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: claim_token_is_positive',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''claimed'', 1, 0, ''x'', now(), null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: worker_id_has_1_to_255_characters',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''claimed'', 1, 1, '''', now(), null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: only_a_claimed_export_has_a_lease',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''claimed'', 1, 1, ''x'', null, null, null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: only_a_finished_export_has_a_blob',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''claimed'', 1, 1, ''x'', now(), ''x'', null, null, null, null)'
+    ),
+    (
+        'strongroom.artifact_exports: only_a_failed_export_has_an_error',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''claimed'', 1, 1, ''x'', now(), null, null, null, null, ''{}'')'
+    ),
+    (
+        'strongroom.artifact_exports: blob_key_has_1_to_1024_bytes',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''finished'', 1, 1, ''x'', null, '''', 1, repeat(''0'', 64), ''x'', null)'
+    ),
+    (
+        'strongroom.artifact_exports: size_is_a_whole_number_of_bytes',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''finished'', 1, 1, ''x'', null, ''x'', -1, repeat(''0'', 64), ''x'', null)'
+    ),
+    (
+        'strongroom.artifact_exports: sha256_is_hexadecimal',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''finished'', 1, 1, ''x'', null, ''x'', 1, ''x'', ''x'', null)'
+    ),
+    (
+        'strongroom.artifact_exports: media_type_has_1_to_255_characters',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''finished'', 1, 1, ''x'', null, ''x'', 1, repeat(''0'', 64), '''', null)'
+    ),
+    (
+        'strongroom.artifact_exports: error_is_an_object',
+        'insert into strongroom.artifact_exports (tenant_id, artifact_id, version, format,'
+        ' status, attempt, claim_token, worker_id, lease_expires_at, blob_key, size_bytes,'
+        ' sha256, media_type, error) values (''acme'', ''open-artifact'', 1, ''x'','
+        ' ''failed'', 1, 1, ''x'', null, null, null, null, null, ''[]'')'
+    ),
+    (
+        'strongroom.tool_outputs: tool_outputs_pkey',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:'' || encode(sha256(''long''), ''hex''), ''text'','
+        ' encode(sha256(''long''), ''hex''), 1, 1, ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: tool_output_belongs_to_a_conversation',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''none'', ''text:'' || repeat(''0'', 64), ''text'', repeat(''0'', 64), 1, 1, ''x'','
+        ' ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: the_id_is_kind_and_sha256',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''x'', ''text'', repeat(''0'', 64), 1, 1, ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: kind_is_known',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''x:'' || repeat(''0'', 64), ''x'', repeat(''0'', 64), 1, null, ''x'','
+        ' null, null, ''x'')'
+    ),
+    (
+        'strongroom.tool_outputs: sha256_is_hexadecimal',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:x'', ''text'', ''x'', 1, 1, ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: content_is_of_its_kind',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:'' || repeat(''0'', 64), ''text'', repeat(''0'', 64), 1, 1, ''x'','
+        ' ''x'', ''x'', null)'
+    ),
+    (
+        'strongroom.tool_outputs: only_text_has_characters',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:'' || repeat(''0'', 64), ''text'', repeat(''0'', 64), 1, null,'
+        ' ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: inline_content_has_at_most_16_mib',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:'' || repeat(''0'', 64), ''text'', repeat(''0'', 64), 1, 1, ''x'','
+        ' repeat(''x'', 16777217), null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: size_is_a_whole_number_of_bytes',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:'' || repeat(''0'', 64), ''text'', repeat(''0'', 64), -1, 1,'
+        ' ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: media_type_has_1_to_255_characters',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''text:'' || repeat(''0'', 64), ''text'', repeat(''0'', 64), 1, 1, '''','
+        ' ''x'', null, null)'
+    ),
+    (
+        'strongroom.tool_outputs: blob_key_has_1_to_1024_bytes',
+        'insert into strongroom.tool_outputs (tenant_id, conversation_id, id, kind, sha256,'
+        ' size_bytes, characters, media_type, content, data, blob_key) values (''acme'','
+        ' ''open'', ''blob:'' || repeat(''0'', 64), ''blob'', repeat(''0'', 64), 1, null,'
+        ' ''x'', null, null, '''')'
     );
 
 insert into stories.violations (constraint_name, statement)

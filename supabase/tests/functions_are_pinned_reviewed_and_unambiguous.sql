@@ -210,7 +210,27 @@ select is(
             'strongroom.record_file_extraction',
             'strongroom.soft_delete_file',
             'strongroom.restore_file',
-            'strongroom.schedule_conversation_file_deletion'
+            'strongroom.schedule_conversation_file_deletion',
+            'strongroom_private.hold_run_claim',
+            'strongroom_private.is_readable_artifact',
+            'strongroom_private.lock_artifact',
+            'strongroom_private.lock_claimed_export',
+            'strongroom.find_artifact',
+            'strongroom.create_artifact',
+            'strongroom.add_artifact_version',
+            'strongroom.find_artifact_version',
+            'strongroom.update_artifact',
+            'strongroom.soft_delete_artifact',
+            'strongroom.restore_artifact',
+            'strongroom.purge_artifact',
+            'strongroom.find_artifact_export',
+            'strongroom.claim_artifact_export',
+            'strongroom.finish_artifact_export',
+            'strongroom.fail_artifact_export',
+            'strongroom.put_tool_output',
+            'strongroom.find_tool_output',
+            'strongroom.find_tool_output_head',
+            'strongroom.find_tool_output_slice'
         )
         then array['enable_seqscan=off']
         -- Nor may it do anything but walk the indexes that are made for claims.

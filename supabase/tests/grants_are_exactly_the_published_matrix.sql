@@ -206,6 +206,7 @@ select set_eq(
     array[
         'strongroom.agents',
         'strongroom.blob_removals',
+        'strongroom.artifacts',
         'strongroom.checkpoints',
         'strongroom.chunks',
         'strongroom.collections',
@@ -223,6 +224,7 @@ select set_eq(
         'strongroom.memory_tombstones',
         'strongroom.sources',
         'strongroom.tenants',
+        'strongroom.tool_outputs',
         'strongroom.topic_events'
     ],
     'hosts delete from these tables only; the rest goes by cascade'

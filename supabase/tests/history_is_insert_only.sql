@@ -2,7 +2,7 @@
 -- with what they belong to, and old events of a topic by trim_topic.
 begin;
 \ir support/stories.psql
-select plan(71);
+select plan(79);
 set local client_min_messages = warning;
 select stories.found_a_world();
 
@@ -137,7 +137,8 @@ create table stories.events (history text, changed text);
 insert into stories.events (history, changed)
 values
     ('strongroom.run_events', 'kind = ''other'''),
-    ('strongroom.topic_events', 'kind = ''other''');
+    ('strongroom.topic_events', 'kind = ''other'''),
+    ('strongroom.artifact_versions', 'content = ''other''');
 grant select on stories.events to public;
 select matches(
     stories.refusal(format(s.statement, e.history, e.changed)),
@@ -149,7 +150,7 @@ cross join (
     values
         ('UPDATE', 'update %1$s set %2$s where tenant_id = ''acme'''),
         ('DELETE', 'delete from %1$s where tenant_id = ''acme'''),
-        ('TRUNCATE', 'truncate %1$s')
+        ('TRUNCATE', 'truncate %1$s cascade')
 ) as s (operation, statement);
 select stories.become_host('acme');
 select is(
@@ -165,6 +166,11 @@ from (
         ('update strongroom.topic_events set kind = ''other'' where true', '42501'),
         ('delete from strongroom.topic_events where true', 'SR020'),
         ('truncate strongroom.topic_events', '42501'),
+        ('update strongroom.artifact_versions set content = ''other'' where true', '42501'),
+        ('delete from strongroom.artifact_versions where true', '42501'),
+        ('truncate strongroom.artifact_versions', '42501'),
+        ('update strongroom.tool_outputs set content = ''other'' where true', 'SR020'),
+        ('update strongroom.tool_outputs set expires_at = null where true', '3 rows'),
         ('update strongroom.checkpoints set state = ''{}'' where true', '42501'),
         ('truncate strongroom.checkpoints', '42501')
 ) as s (statement, outcome);
@@ -251,6 +257,9 @@ select results_eq(
         values
             ('conversations', 1::bigint),
             ('approval_grants', 1),
+            ('artifact_exports', 1),
+            ('artifact_versions', 1),
+            ('artifacts', 1),
             ('checkpoints', 1),
             ('conversation_participants', 0),
             ('file_versions', 1),
@@ -260,7 +269,8 @@ select results_eq(
             ('run_events', 1),
             ('runs', 1),
             ('session_states', 1),
-            ('thread_summaries', 1)
+            ('thread_summaries', 1),
+            ('tool_outputs', 1)
     $$,
     'a purge says what each table lost'
 );
@@ -293,6 +303,9 @@ select results_eq(
             ('agent_versions', 1::bigint),
             ('agents', 1),
             ('approval_grants', 2),
+            ('artifact_exports', 2),
+            ('artifact_versions', 2),
+            ('artifacts', 2),
             ('audit_events', 12),
             ('audit_seals', 1),
             ('catalog_tombstones', 1),
@@ -324,6 +337,7 @@ select results_eq(
             ('sources', 2),
             ('tenants', 1),
             ('thread_summaries', 2),
+            ('tool_outputs', 2),
             ('topic_events', 1),
             ('topics', 1),
             ('usage_events', 3)

@@ -87,6 +87,16 @@ values
     ('p_expected_latest', '1'),
     ('p_from_state', '''stored'''),
     ('p_to_state', '''deleting'''),
+    ('p_artifact_id', '''open-artifact'''),
+    ('p_format', '''pdf'''),
+    (
+        'p_claim_token of an export',
+        '(select claim_token from strongroom.find_artifact_export('
+        '''acme'', ''open-artifact'', 1, ''pdf''))'
+    ),
+    ('p_sha256', 'repeat(''0'', 64)'),
+    ('p_size_bytes', '1'),
+    ('p_output_id', '(select id from strongroom.list_tool_outputs(''acme'', ''open''))'),
     (
         'p_messages',
         '''[{"role": "user", "parts": [{"type": "text", "schema_version": 1, "text": "x"}]}]'''
@@ -256,7 +266,14 @@ from (
         ('{"external_ref": {}}'),
         ('{"archived": "true"}'),
         ('{"archived": 1}'),
-        ('{"archived": [true]}')
+        ('{"archived": [true]}'),
+        ('{"run_id": 7}'),
+        ('{"run_id": "", "message_id": null}'),
+        ('{"source_artifact_id": "x"}'),
+        ('{"source_artifact_id": "x", "source_version": 1.5}'),
+        ('{"source_artifact_id": "x", "source_version": 1e300}'),
+        ('{"source_artifact_id": "x", "source_version": "1"}'),
+        ('{"source_artifact_id": null, "source_version": null}')
 ) as v (value)
 union all
 select
@@ -353,6 +370,7 @@ left join stories.sound as s
         when a.name = 'p_run_id' and t.function ~ '_evaluation_' then ' of an evaluation'
         when a.name = 'p_events' and t.function ~ 'audit' then ' of audit'
         when a.name = 'p_events' and t.function ~ 'record_usage' then ' of usage'
+        when a.name = 'p_claim_token' and t.function ~ '_export$' then ' of an export'
         else ''
     end
 where a.is_required

@@ -257,6 +257,13 @@ CHILDREN: dict[str, LiteralString] = {
         "(tenant_id, conversation_id, version, id, covers_to_position, text) values"
         " (%s, %s, 1, 'x', 1, 'x')"
     ),
+    "strongroom.artifacts": (
+        "(tenant_id, conversation_id, id, name, creation_digest) values (%s, %s, 'x', 'x', 'x')"
+    ),
+    "strongroom.tool_outputs": (
+        "(tenant_id, conversation_id, id, kind, sha256, size_bytes, characters, media_type, content)"
+        " values (%s, %s, 'text:' || repeat('0', 64), 'text', repeat('0', 64), 1, 1, 'x', 'x')"
+    ),
 }
 
 

@@ -34,6 +34,7 @@ FIRST_TABLE = {
     9: "strongroom.collections",
     10: "strongroom.chunks",
     11: "strongroom.blob_removals",
+    12: "strongroom.artifacts",
 }
 """The first table that each version makes or adds to: its way back names it when it would lose rows."""
 
@@ -180,6 +181,25 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.schedule_blob_removal('acme', 'orphan')",
         "select * from strongroom.schedule_blob_removal('gone', 'orphan')",
         "select * from strongroom.claim_blob_removals('worker', p_tenant_id => 'acme')",
+    ],
+    12: [
+        (
+            "select * from strongroom.create_artifact('acme', 'report.md', 'talk',"
+            " p_artifact_id => 'a1', p_text => 'One')"
+        ),
+        (
+            "select * from strongroom.create_artifact('umbrella', 'plan.json', p_owner_id => 'eve',"
+            " p_artifact_id => 'a1', p_value => '{\"step\": 1}')"
+        ),
+        (
+            "select * from strongroom.add_artifact_version('acme', 'a1', 1, 'v2', p_text => 'Two',"
+            ' p_provenance => \'{"source_artifact_id": "a1", "source_version": 1}\')'
+        ),
+        "select * from strongroom.claim_artifact_export('acme', 'a1', 2, 'pdf', 'worker')",
+        (
+            "select * from strongroom.put_tool_output('acme', 'talk', p_text => 'A long listing.',"
+            " p_tool_name => 'list')"
+        ),
     ],
 }
 

@@ -152,6 +152,41 @@ DAMAGES = [
     ),
     ("keys_and_indexes_start_with_the_tenant", "create index on strongroom.messages (tenant_id)"),
     (
+        "history_is_insert_only",
+        "drop trigger artifact_versions_are_insert_only on strongroom.artifact_versions",
+    ),
+    (
+        "history_is_insert_only",
+        "drop trigger tool_outputs_keep_their_content on strongroom.tool_outputs",
+    ),
+    (
+        "constraints_have_names_that_say_what_is_wrong",
+        """
+        alter table strongroom.artifacts
+        drop constraint an_artifact_has_a_conversation_or_an_owner
+        """,
+    ),
+    (
+        "an_export_is_made_once",
+        _body(
+            "lock_claimed_export(p_tenant_id text, p_artifact_id text, p_version integer,"
+            " p_format text, p_claim_token bigint) returns strongroom.artifact_exports language sql",
+            """as $$
+                select e.* from strongroom.artifact_exports as e
+                where e.artifact_id = p_artifact_id and e.format = p_format
+            $$""",
+        ),
+    ),
+    (
+        "a_tool_output_is_known_by_its_content",
+        """
+        create function strongroom_private.spoil() returns trigger language plpgsql
+        as $$ begin new.expires_at := null; return new; end $$;
+        create trigger spoil before insert on strongroom.tool_outputs
+            for each row execute function strongroom_private.spoil()
+        """,
+    ),
+    (
         "keys_and_indexes_start_with_the_tenant",
         "create table strongroom.loose (id text primary key)",
     ),

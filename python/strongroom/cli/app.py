@@ -10,6 +10,7 @@ import typer
 
 from strongroom.cli import (
     agents,
+    artifacts,
     audit,
     blobs,
     conversations,
@@ -43,6 +44,7 @@ app.command("usage")(usage.usage)
 app.add_typer(audit.app, name="audit")
 app.add_typer(files.app, name="files")
 app.add_typer(blobs.app, name="blobs")
+app.add_typer(artifacts.app, name="artifacts")
 app.command("worker")(workers.worker)
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(supabase.app, name="supabase")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from strongroom.client import Ports
 from strongroom.conformance import (
+    calls_artifacts,
     calls_catalog,
     calls_evaluations,
     calls_files,
@@ -75,6 +76,7 @@ class Target:
     knowledge: KnowledgeIds
     ledgers: LedgerIds
     files: calls_files.FileIds
+    artifacts: calls_artifacts.ArtifactIds
 
     @property
     def where(self) -> Where:
@@ -107,6 +109,7 @@ class Target:
             knowledge=self.knowledge.absent(),
             ledgers=self.ledgers.absent(),
             files=self.files.absent(),
+            artifacts=self.artifacts.absent(),
         )
 
     def within(self, tenant_id: str) -> Target:
@@ -180,6 +183,7 @@ async def fill(
         knowledge=await fill_knowledge(store, tenant_id),
         ledgers=await fill_ledgers(store, tenant_id, talk.id),
         files=await calls_files.fill(store, tenant_id, talk.id),
+        artifacts=await calls_artifacts.fill_artifacts(store, ids),
     )
 
 
@@ -221,6 +225,7 @@ READS: dict[str, Read] = {
     ),
     "interactions.list": lambda s, t, v: s.interactions.list(**t.of, viewer=v),
     **calls_files.READS,
+    **calls_artifacts.READS,
 }
 """Reads of one conversation, or of what hangs on it."""
 
@@ -284,6 +289,7 @@ WRITES: dict[str, Write] = {
         tenant_id=t.tenant_id, interaction_id=t.approved_id, claim_token=t.claim_token
     ),
     **calls_files.WRITES,
+    **calls_artifacts.WRITES,
 }
 """Writes to one conversation that exists; each must refuse one that does not."""
 

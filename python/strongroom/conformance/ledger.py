@@ -46,6 +46,8 @@ PORTS: dict[str, type] = {
     "knowledge": ports.KnowledgeStore,
     "vectors": ports.VectorIndex,
     "keywords": ports.KeywordIndex,
+    "artifacts": ports.ArtifactStore,
+    "tool_outputs": ports.ToolOutputStore,
     "jobs": ports.JobDispatcher,
     "locks": ports.DistributedLockStore,
     "realtime": ports.RealtimePublisher,

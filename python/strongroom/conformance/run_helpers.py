@@ -134,6 +134,8 @@ async def everything_of(store: Ports, run: Run) -> dict[str, object]:
         "messages": await store.messages.list(**where(run), limit=500),
         "state": await store.session_state.get(**where(run)),
         "usage": await store.usage.list(**where(run), limit=500),
+        "artifacts": await store.artifacts.list(**where(run), limit=500),
+        "outputs": await store.tool_outputs.list(**where(run), limit=500),
     }
 
 

@@ -9,6 +9,7 @@ from typing import cast
 from strongroom.client import Strongroom, UnitOfWork, with_blobs
 from strongroom.errors import InvalidArgument, SchemaVersionError
 from strongroom.in_memory.agents import MemoryAgentStore
+from strongroom.in_memory.artifacts import MemoryArtifactStore
 from strongroom.in_memory.audit import MemoryAuditStore
 from strongroom.in_memory.blob_removals import MemoryBlobRemovalStore
 from strongroom.in_memory.checkpoints import MemoryCheckpointStore
@@ -29,6 +30,7 @@ from strongroom.in_memory.session_state import MemorySessionStateStore
 from strongroom.in_memory.skills import MemorySkillStore
 from strongroom.in_memory.summaries import MemoryThreadSummaryStore
 from strongroom.in_memory.tenants import MemoryTenantStore
+from strongroom.in_memory.tool_outputs import MemoryToolOutputStore
 from strongroom.in_memory.usage import MemoryUsageStore
 from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.infrastructure.work_signals import polling
@@ -108,6 +110,8 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "knowledge": MemoryKnowledgeStore(session, text_policy),
         "vectors": MemoryVectorIndex(session, text_policy),
         "keywords": MemoryKeywordIndex(session, text_policy),
+        "artifacts": MemoryArtifactStore(session, text_policy),
+        "tool_outputs": MemoryToolOutputStore(session, text_policy),
         "jobs": MemoryJobDispatcher(session, text_policy),
         "locks": MemoryDistributedLockStore(session, text_policy),
         "usage": MemoryUsageStore(session, text_policy),

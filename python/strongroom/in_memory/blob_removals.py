@@ -164,6 +164,12 @@ def references(tables: Tables) -> dict[str, BlobReference]:
             if version.state in {"pending", "stored"}:
                 add(version.blob_key, "file_versions", pending=version.state == "pending")
                 add(version.extraction_blob_key, "file_versions", pending=False)
+    for made in (v for versions in tables.artifact_versions.values() for v in versions):
+        add(made.blob_key, "artifact_versions", pending=False)
+    for export in tables.artifact_exports.values():
+        add(export.blob_key, "artifact_exports", pending=False)
+    for output in tables.tool_outputs.values():
+        add(output.blob_key, "tool_outputs", pending=False)
     return found
 
 

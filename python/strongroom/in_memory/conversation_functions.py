@@ -9,6 +9,7 @@ from strongroom.errors import AlreadyExists, InvalidArgument, NotFound
 from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, is_readable, versioned
 from strongroom.in_memory.database import Row, Tables
+from strongroom.in_memory.dropping import drop_made_things
 from strongroom.in_memory.evaluation_results import empty_results_of
 from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
@@ -309,5 +310,6 @@ def purge_conversation(tables: Tables, *, conversation_id: str) -> PurgeReceipt:
             "thread_summaries": len(tables.summaries.pop(conversation_id, ())),
             **drop_runs(tables, conversation_id),
             **drop_files(tables, conversation_id),
+            **drop_made_things(tables, conversation_id),
         }
     )

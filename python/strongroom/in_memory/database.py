@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from strongroom.errors import InvalidTransition, TenantMismatch, Unavailable
+from strongroom.models.artifacts import Artifact, ArtifactExport, ArtifactVersion
 from strongroom.models.audit import AuditEvent
 from strongroom.models.base import Record
 from strongroom.models.blobs import BlobRemoval
@@ -38,6 +39,7 @@ from strongroom.models.runs import Checkpoint, Run, RunEvent
 from strongroom.models.session_state import SessionState
 from strongroom.models.summaries import ThreadSummary
 from strongroom.models.tenants import Membership, Tenant
+from strongroom.models.tool_outputs import ToolOutput
 from strongroom.models.usage import UsageEvent
 
 R = TypeVar("R", bound=Record)
@@ -166,6 +168,10 @@ class Tables:
     blob_removals: dict[str, BlobRemoval] = field(default_factory=dict)
     files: dict[str, Row[File]] = field(default_factory=dict)
     file_versions: dict[str, tuple[Row[FileVersion], ...]] = field(default_factory=dict)
+    artifacts: dict[str, Row[Artifact]] = field(default_factory=dict)
+    artifact_versions: dict[str, tuple[ArtifactVersion, ...]] = field(default_factory=dict)
+    artifact_exports: dict[tuple[str, int, str], ArtifactExport] = field(default_factory=dict)
+    tool_outputs: dict[tuple[str, str], ToolOutput] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -209,6 +215,10 @@ class Tables:
             blob_removals=dict(self.blob_removals),
             files=dict(self.files),
             file_versions=dict(self.file_versions),
+            artifacts=dict(self.artifacts),
+            artifact_versions=dict(self.artifact_versions),
+            artifact_exports=dict(self.artifact_exports),
+            tool_outputs=dict(self.tool_outputs),
         )
 
 

@@ -11,6 +11,7 @@ from strongroom.in_memory.audit_functions import outline_ids, record_audit
 from strongroom.in_memory.base import MemoryPort, check_writable, versioned
 from strongroom.in_memory.catalog_entries import drop_catalog
 from strongroom.in_memory.database import Row, Tables
+from strongroom.in_memory.dropping import drop_made_things
 from strongroom.in_memory.evaluation_results import drop_evaluations
 from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
@@ -235,6 +236,7 @@ def purge_tenant(tables: Tables) -> PurgeReceipt:
             **drop_catalog(tables),
             **drop_evaluations(tables),
             **drop_files(tables),
+            **drop_made_things(tables),
         }
     )
     tables.tenant = None

@@ -1,5 +1,16 @@
 """Frozen records: what goes into the ports and what comes out."""
 
+from strongroom.models.artifacts import (
+    AddedArtifactVersion,
+    Artifact,
+    ArtifactExport,
+    ArtifactVersion,
+    ArtifactVersionHead,
+    BlobRef,
+    ClaimedArtifactExport,
+    CreatedArtifact,
+    Provenance,
+)
 from strongroom.models.audit import (
     AppendedAuditEvent,
     AuditEvent,
@@ -162,6 +173,12 @@ from strongroom.models.tenants import (
     PurgeReceipt,
     Tenant,
 )
+from strongroom.models.tool_outputs import (
+    StoredToolOutput,
+    ToolOutput,
+    ToolOutputHead,
+    ToolOutputSlice,
+)
 from strongroom.models.usage import (
     Cost,
     NewUsage,
@@ -174,6 +191,7 @@ from strongroom.models.usage import (
 )
 
 __all__ = [
+    "AddedArtifactVersion",
     "AddedFileVersion",
     "Agent",
     "AgentBinding",
@@ -184,11 +202,16 @@ __all__ = [
     "AppendedAuditEvent",
     "ApprovalGrant",
     "ApprovalPart",
+    "Artifact",
+    "ArtifactExport",
     "ArtifactPart",
+    "ArtifactVersion",
+    "ArtifactVersionHead",
     "AuditEvent",
     "AuditSeal",
     "AuditVerification",
     "Blob",
+    "BlobRef",
     "BlobReference",
     "BlobRemoval",
     "BlobRemovalClaim",
@@ -201,10 +224,12 @@ __all__ = [
     "CheckpointHead",
     "Chunk",
     "CitationPart",
+    "ClaimedArtifactExport",
     "Collection",
     "Conversation",
     "Cost",
     "CreatedAgent",
+    "CreatedArtifact",
     "CreatedCollection",
     "CreatedConversation",
     "CreatedEvaluationCase",
@@ -258,6 +283,7 @@ __all__ = [
     "NewUsage",
     "Page",
     "PresignedUrl",
+    "Provenance",
     "PublishedAgentVersion",
     "PublishedItem",
     "PublishedSkillVersion",
@@ -290,10 +316,14 @@ __all__ = [
     "StartedEvaluationRun",
     "StatusPart",
     "StoredBlob",
+    "StoredToolOutput",
     "Tenant",
     "TextPart",
     "ThreadSummary",
     "ToolCallPart",
+    "ToolOutput",
+    "ToolOutputHead",
+    "ToolOutputSlice",
     "ToolResultPart",
     "Topic",
     "TopicEvent",

@@ -1,6 +1,7 @@
 """The contracts: one Protocol per aggregate."""
 
 from strongroom.ports.agents import AgentStore as AgentStore
+from strongroom.ports.artifacts import ArtifactStore as ArtifactStore
 from strongroom.ports.audit import AuditStore as AuditStore
 from strongroom.ports.blob_removals import BlobRemovalStore as BlobRemovalStore
 from strongroom.ports.blobs import BlobStore as BlobStore
@@ -24,4 +25,5 @@ from strongroom.ports.session_state import SessionStateStore as SessionStateStor
 from strongroom.ports.skills import SkillStore as SkillStore
 from strongroom.ports.summaries import ThreadSummaryStore as ThreadSummaryStore
 from strongroom.ports.tenants import TenantStore as TenantStore
+from strongroom.ports.tool_outputs import ToolOutputStore as ToolOutputStore
 from strongroom.ports.usage import UsageStore as UsageStore

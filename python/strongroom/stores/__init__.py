@@ -1,6 +1,7 @@
 """The ports on SQL: one public method is one call of one SQL function, over any transport."""
 
 from strongroom.stores.agents import SqlAgentStore as SqlAgentStore
+from strongroom.stores.artifacts import SqlArtifactStore as SqlArtifactStore
 from strongroom.stores.audit import SqlAuditStore as SqlAuditStore
 from strongroom.stores.blob_removals import SqlBlobRemovalStore as SqlBlobRemovalStore
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
@@ -22,4 +23,5 @@ from strongroom.stores.session_state import SqlSessionStateStore as SqlSessionSt
 from strongroom.stores.skills import SqlSkillStore as SqlSkillStore
 from strongroom.stores.summaries import SqlThreadSummaryStore as SqlThreadSummaryStore
 from strongroom.stores.tenants import SqlTenantStore as SqlTenantStore
+from strongroom.stores.tool_outputs import SqlToolOutputStore as SqlToolOutputStore
 from strongroom.stores.usage import SqlUsageStore as SqlUsageStore
