@@ -10,8 +10,8 @@ values
     ('strongroom_private.grants', 'the grant matrix belongs to no tenant'),
     ('strongroom_private.erasure_rules', 'what tables there are belongs to no tenant');
 
--- Indexes of dispatchers, which hand out the work of all tenants, and of words, among which stands
--- the tenant: none is unique, so nothing of one tenant can collide with another's.
+-- Indexes of dispatchers, which hand out the work of all tenants, and of words, among which the
+-- tenant stands: none is unique, so nothing of one tenant can collide with another's.
 create table stories.across_tenants (name text, first_column text);
 insert into stories.across_tenants (name, first_column)
 values
