@@ -26,6 +26,7 @@ from strongroom.ports import (
     JobDispatcher,
     KeywordIndex,
     KnowledgeStore,
+    LifecycleStore,
     MessageStore,
     PrincipalMemoryStore,
     RealtimePublisher,
@@ -69,6 +70,7 @@ class Ports:
     audit: AuditStore
     files: FileMetadataStore
     blob_removals: BlobRemovalStore
+    lifecycle: LifecycleStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

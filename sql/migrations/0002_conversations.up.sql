@@ -113,6 +113,10 @@ comment on index strongroom.conversations_by_creation is 'Pages of a tenant''s c
 create index conversations_by_owner
     on strongroom.conversations (tenant_id, owner_id, created_at, id);
 comment on index strongroom.conversations_by_owner is 'Pages of an owner''s conversations.';
+create index deleted_conversations
+    on strongroom.conversations (tenant_id, deleted_at, id)
+    where deleted_at is not null;
+comment on index strongroom.deleted_conversations is 'What retention may purge, oldest first.';
 create index tenant_visible_conversations_by_creation
     on strongroom.conversations (tenant_id, created_at, id)
     where visibility = 'tenant';
@@ -1637,72 +1641,56 @@ comment on function strongroom.restore_conversation(text, text) is
     'Bring a soft-deleted conversation back. A repeat changes nothing. Errors: SR001, SR010, SR011,'
     ' SR020. Callers: hosts.';
 
-create function strongroom.purge_conversation(p_tenant_id text, p_conversation_id text)
+create function strongroom.purge_conversation(
+    p_tenant_id text,
+    p_conversation_id text,
+    p_dry_run boolean default false
+)
 returns table (table_name text, row_count bigint)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_table record;
+    v_before jsonb;
+    v_lost jsonb;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
-    -- Locked first, so that nothing is added between the count and the deletion.
-    perform
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id
-    for update;
-    table_name := 'conversations';
-    select count(*)
-    into row_count
-    from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id;
-    return next;
-    if row_count > 0 then
-        perform strongroom_private.record_audit(
-            p_tenant_id, 'conversation.purge', 'conversation', p_conversation_id
-        );
-    end if;
-    for v_table in
-        -- What names a conversation hangs on one, directly or through a run; but for the usage,
-        -- which hangs on its tenant alone and stays.
-        select c.relname
-        from pg_class as c
-        inner join pg_attribute as a on a.attrelid = c.oid
-        where c.relnamespace = to_regnamespace('strongroom')
-            and c.relkind in ('r', 'p')
-            and a.attname = 'conversation_id'
-            and not a.attisdropped
-            and exists (
-                select
-                from pg_constraint as k
-                where k.conrelid = c.oid
-                    and k.contype = 'f'
-                    and k.confrelid <> 'strongroom.tenants'::regclass
-            )
-        order by c.relname
-    loop
-        table_name := v_table.relname;
-        execute format(
-            'select count(*) from strongroom.%I where tenant_id = $1 and conversation_id = $2',
-            v_table.relname
-        )
-        into row_count
-        using p_tenant_id, p_conversation_id;
-        return next;
-    end loop;
-    delete from strongroom.conversations as c
-    where c.tenant_id = p_tenant_id
-        and c.id = p_conversation_id;
+    begin
+        -- A writer that is under way has the conversation's row locked, and is waited for.
+        v_before := strongroom_private.count_deletions();
+        delete from strongroom.conversations as c
+        where c.tenant_id = p_tenant_id
+            and c.id = p_conversation_id;
+        select coalesce(jsonb_agg(to_jsonb(d)), '[]')
+        into v_lost
+        from strongroom_private.list_deletions(v_before) as d;
+        if v_lost <> '[]' then
+            perform strongroom_private.record_audit(
+                p_tenant_id, 'conversation.purge', 'conversation', p_conversation_id
+            );
+        end if;
+        if p_dry_run then
+            perform strongroom_private.undo_dry_run();
+        end if;
+    exception
+        when sqlstate 'SR099' then
+            null;
+    end;
+    return query
+    select
+        split_part(d.table_name, '.', 2),
+        d.row_count
+    from jsonb_to_recordset(v_lost) as d (table_name text, row_count bigint)
+    order by d.table_name;
 end
 $$;
-comment on function strongroom.purge_conversation(text, text) is
-    'Delete a conversation and all that hangs on it for good, in one transaction; returns how many'
-    ' rows each table lost. A repeat, and an id that does not exist, delete nothing. Errors: SR001,'
-    ' SR020. Callers: hosts.';
+comment on function strongroom.purge_conversation(text, text, boolean) is
+    'Delete a conversation and all that hangs on it for good, in one transaction; live runs are no'
+    ' reason to wait. Returns how many rows each table lost. A repeat, and an id that does not'
+    ' exist, delete nothing and return no row. With p_dry_run the same counts, and nothing has'
+    ' changed. Errors: SR001, SR010, SR020, SR040. Callers: hosts.';
 
 create function strongroom.list_conversations(
     p_tenant_id text,

@@ -919,6 +919,70 @@ comment on function strongroom_private.list_grant_differences() is
 
 
 -- ---------------------------------------------------------------------------------------------
+-- Retention kinds are data
+-- ---------------------------------------------------------------------------------------------
+
+create table strongroom_private.retention_kinds (
+    kind text collate "C" not null,
+    table_name text collate "C" not null,
+    description text not null,
+    moment text,
+    condition text,
+    handler text collate "C",
+    constraint retention_kinds_pkey primary key (kind),
+    constraint kind_has_1_to_255_characters check (char_length(kind) between 1 and 255),
+    constraint a_kind_has_a_moment_or_a_handler check ((moment is null) <> (handler is null)),
+    constraint only_a_moment_has_a_condition check (condition is null or moment is not null)
+);
+comment on table strongroom_private.retention_kinds is
+    'What a retention policy can be about, and how a sweep ends it.';
+comment on column strongroom_private.retention_kinds.kind is 'The name that policies use.';
+comment on column strongroom_private.retention_kinds.table_name is 'The qualified name.';
+comment on column strongroom_private.retention_kinds.description is
+    'For people: which records, from when they are counted, what becomes of them.';
+comment on column strongroom_private.retention_kinds.moment is
+    'From when a record is counted: an SQL expression on the row t. Null never grows old.';
+comment on column strongroom_private.retention_kinds.condition is
+    'Which records: an SQL condition on the row t; $1 is the tenant, $2 the moment that is too'
+    ' old.';
+comment on column strongroom_private.retention_kinds.handler is
+    'The function (p_tenant_id text, p_before timestamptz, p_limit integer) that ends up to p_limit'
+    ' records and returns one row: row_count, and held, those that had to stay.';
+
+alter table strongroom_private.retention_kinds enable row level security;
+alter table strongroom_private.retention_kinds force row level security;
+create policy owner_only on strongroom_private.retention_kinds
+    using ((select strongroom_private.is_trusted()))
+    with check ((select strongroom_private.is_trusted()));
+comment on policy owner_only on strongroom_private.retention_kinds is
+    'Only the schema''s owner has any right on this table; a forced policy binds the owner too.';
+
+create function strongroom_private.publish_retention_kind(
+    p_kind text,
+    p_table text,
+    p_description text,
+    p_moment text default null,
+    p_condition text default null,
+    p_handler text default null
+)
+returns void
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    insert into strongroom_private.retention_kinds (
+        kind, table_name, description, moment, condition, handler
+    )
+    values (p_kind, p_table, p_description, p_moment, p_condition, p_handler)
+$$;
+comment on function strongroom_private.publish_retention_kind(
+    text, text, text, text, text, text
+) is
+    'Say that records of a kind can be kept for a time only: by a moment, after which a sweep'
+    ' deletes them, or by a handler that knows how they end. For migrations.';
+
+
+-- ---------------------------------------------------------------------------------------------
 -- Erasure rules are data
 -- ---------------------------------------------------------------------------------------------
 -- Invariant: every table that belongs to tenants says, in the migration that makes it, what erasing
@@ -1083,10 +1147,37 @@ as $$
                     and p.polcmd in ('*', case r.action when 'delete' then 'd' else 'w' end)
             )
         )
+    union all
+    select
+        k.table_name,
+        '',
+        case
+            when c.oid is null then format('is swept as %s, and is not there', k.kind)
+            when k.handler is not null then
+                format('is swept by %s(text, timestamptz, integer), which is not there', k.handler)
+            else
+                format('is swept as %s, which no policy allows the owner', k.kind)
+        end
+    from strongroom_private.retention_kinds as k
+    left join pg_class as c on c.oid = to_regclass(k.table_name)
+    where c.oid is null
+        or (
+            k.handler is not null
+            and to_regprocedure(format('%s(text, timestamptz, integer)', k.handler)) is null
+        )
+        or (
+            c.relrowsecurity
+            and not exists (
+                select
+                from pg_policy as p
+                where p.polrelid = c.oid
+                    and p.polcmd in ('*', 'd')
+            )
+        )
 $$;
 comment on function strongroom_private.list_erasure_gaps() is
-    'Tables and columns for which it is not, or wrongly, said what erasing a person does to them:'
-    ' none, on a sound database.';
+    'Tables and columns for which it is not, or wrongly, said what erasing a person or retention'
+    ' does to them: none, on a sound database.';
 
 create function strongroom_private.is_erasing()
 returns boolean
@@ -1159,6 +1250,73 @@ comment on function strongroom_private.keep_history() is
     ' belong to, or by erasure and retention. Arguments for the row trigger: the parent''s table,'
     ' its key, the column here; then the columns that erasure may change (an array); then a mark of'
     ' the parent and the column here that is compared with it: rows up to the mark may go.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- What a transaction has deleted
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom_private.count_deletions()
+returns jsonb
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if current_setting('track_counts') <> 'on' then
+        perform strongroom_private.fail(
+            'missing_capability',
+            'this server does not count what is deleted: track_counts is off',
+            '{"capability": "track_counts"}',
+            'Switch track_counts on; autovacuum needs it, too.'
+        );
+    end if;
+    return (
+        select jsonb_object_agg(
+            format('strongroom.%s', c.relname),
+            pg_stat_get_xact_tuples_deleted(c.oid)
+        )
+        from pg_class as c
+        where c.relnamespace = to_regnamespace('strongroom')
+            and c.relkind = 'r'
+    );
+end
+$$;
+comment on function strongroom_private.count_deletions() is
+    'How many rows of each table this transaction has deleted so far, those that cascades deleted'
+    ' included: the server''s own count. Errors: SR040 where it does not count.';
+
+create function strongroom_private.list_deletions(p_before jsonb)
+returns table (table_name text, row_count bigint)
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    select
+        n.key,
+        n.value::bigint - (p_before ->> n.key)::bigint
+    from jsonb_each_text(strongroom_private.count_deletions()) as n
+    where n.value::bigint > (p_before ->> n.key)::bigint
+    order by n.key
+$$;
+comment on function strongroom_private.list_deletions(jsonb) is
+    'The tables that have lost rows since count_deletions was called, and how many.';
+
+create function strongroom_private.undo_dry_run()
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Not of the registry: nobody but the block that called it ever sees it.
+    raise using
+        errcode = 'SR099',
+        message = 'a dry run takes back what it did';
+end
+$$;
+comment on function strongroom_private.undo_dry_run() is
+    'Take back what the caller''s block has done: the caller catches it.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1389,14 +1547,20 @@ begin
                     and not a.attisdropped
             )
         );
+    delete from strongroom_private.retention_kinds as k
+    where to_regclass(k.table_name) is null
+        or (
+            k.handler is not null
+            and to_regproc(k.handler) is null
+        );
     delete from strongroom.schema_history as h
     where h.version = p_version;
     perform pg_notify('pgrst', 'reload schema');
 end
 $$;
 comment on function strongroom_private.finish_reversal(integer) is
-    'The last statement of a migration''s way back: forget it, and the grants and erasure rules of'
-    ' what is gone.';
+    'The last statement of a migration''s way back: forget it, and the grants, erasure rules and'
+    ' retention kinds of what is gone.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1885,83 +2049,6 @@ $$;
 comment on function strongroom.update_tenant(text, jsonb, bigint, text) is
     'Change name, metadata or status (active, suspended), given the version that was read. Errors:'
     ' SR001, SR004, SR010, SR012, SR020. Callers: hosts.';
-
-create function strongroom.purge_tenant(p_tenant_id text)
-returns table (table_name text, row_count bigint)
-language plpgsql
-volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_table record;
-begin
-    perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whatever other rows
-    -- hang on is locked first (the tenant, then its conversations, ...), so that nothing is added
-    -- between the count and the deletion.
-    perform
-    from strongroom.tenants as t
-    where t.tenant_id = p_tenant_id
-    for update;
-    for v_table in
-        select distinct c.relname
-        from pg_constraint as k
-        inner join pg_class as c on c.oid = k.confrelid
-        where k.contype = 'f'
-            and c.relnamespace = to_regnamespace('strongroom')
-            and c.relname <> 'tenants'
-            -- Who has no id is written under the lock of one who has.
-            and exists (
-                select
-                from pg_attribute as a
-                where a.attrelid = c.oid
-                    and a.attname = 'id'
-            )
-            -- What nobody updates nobody can lock either; it hangs on what is locked.
-            and has_table_privilege(c.oid, 'update')
-        order by c.relname
-    loop
-        execute format(
-            'select from strongroom.%I as t where t.tenant_id = $1 order by t.id for update',
-            v_table.relname
-        )
-        using p_tenant_id;
-    end loop;
-    for v_table in
-        select c.relname
-        from pg_class as c
-        inner join pg_attribute as a on a.attrelid = c.oid
-        where c.relnamespace = to_regnamespace('strongroom')
-            and c.relkind in ('r', 'p')
-            and a.attname = 'tenant_id'
-            and not a.attisdropped
-            -- What no foreign key ties to the tenant stays: bytes that are still to be removed.
-            and (
-                c.relname = 'tenants'
-                or exists (
-                    select
-                    from pg_constraint as k
-                    where k.conrelid = c.oid
-                        and k.contype = 'f'
-                )
-            )
-        order by c.relname
-    loop
-        table_name := v_table.relname;
-        execute format('select count(*) from strongroom.%I where tenant_id = $1', v_table.relname)
-        into row_count
-        using p_tenant_id;
-        return next;
-    end loop;
-    delete from strongroom.tenants as t
-    where t.tenant_id = p_tenant_id;
-end
-$$;
-comment on function strongroom.purge_tenant(text) is
-    'Delete a tenant and everything that is its, in one transaction; returns how many rows each'
-    ' table lost. The list of tables comes from the catalog. A repeat deletes nothing. Bytes'
-    ' outside of the database are put on the list of blob removals, which outlives the tenant.'
-    ' Errors: SR001, SR020. Callers: hosts.';
 
 select strongroom_private.publish_erasure_rule(
     p_table => 'strongroom.tenants',
@@ -3595,11 +3682,21 @@ select strongroom_private.publish_grant(
     '{
         strongroom.create_tenant,
         strongroom.update_tenant,
-        strongroom.purge_tenant,
         strongroom.add_member,
         strongroom.set_member_roles,
         strongroom.remove_member,
         strongroom.read_health
+    }',
+    '{execute}',
+    '{strongroom_host,service_role}'
+);
+-- Counting what a call deletes, and taking back a dry run.
+select strongroom_private.publish_grant(
+    'function',
+    '{
+        strongroom_private.count_deletions,
+        strongroom_private.list_deletions,
+        strongroom_private.undo_dry_run
     }',
     '{execute}',
     '{strongroom_host,service_role}'

@@ -1157,6 +1157,14 @@ create policy trusted_inserts on strongroom.run_events
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_inserts on strongroom.run_events is 'Hosts.';
+create policy erasure_deletes on strongroom.run_events
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_deletes on strongroom.run_events is 'Nobody but retention.';
 
 select strongroom_private.publish_erasure_rule(
     p_table => 'strongroom.run_events',
@@ -1924,6 +1932,14 @@ create policy trusted_updates on strongroom.interactions
         and (select strongroom_private.is_trusted())
     );
 comment on policy trusted_updates on strongroom.interactions is 'Hosts.';
+create policy erasure_deletes on strongroom.interactions
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+        and (select strongroom_private.is_erasing())
+    );
+comment on policy erasure_deletes on strongroom.interactions is 'Nobody but retention.';
 
 create function strongroom_private.erase_resolved_interactions(
     p_tenant_id text,

@@ -105,6 +105,9 @@ select is(
         when t = 'strongroom.tenants' then null
         -- The bytes of a purged tenant must still go.
         when t = 'strongroom.blob_removals' then null
+        -- Receipts outlive their tenant.
+        when t = 'strongroom.deletion_receipts' then null
+        when t = 'strongroom.deletion_receipt_items' then '{strongroom.deletion_receipts}'
         -- Usage outlives the conversation that it names.
         when t in (
             'strongroom.jobs', 'strongroom.locks', 'strongroom.topics', 'strongroom.usage_events'

@@ -885,6 +885,109 @@ values
         ' (''acme'', ''x'', 1)'
     ),
     (
+        'strongroom.deletion_receipts: deletion_receipts_pkey',
+        'insert into strongroom.deletion_receipts'
+        ' (tenant_id, id, kind, subject_salt, subject_digest)'
+        ' values (''acme'', ''private'', ''tenant'', null, null)'
+    ),
+    (
+        'strongroom.deletion_receipts: tenant_id_has_1_to_255_characters',
+        'insert into strongroom.deletion_receipts'
+        ' (tenant_id, id, kind, subject_salt, subject_digest)'
+        ' values ('''', ''x'', ''tenant'', null, null)'
+    ),
+    (
+        'strongroom.deletion_receipts: id_has_1_to_255_characters',
+        'insert into strongroom.deletion_receipts'
+        ' (tenant_id, id, kind, subject_salt, subject_digest)'
+        ' values (''acme'', '''', ''tenant'', null, null)'
+    ),
+    (
+        'strongroom.deletion_receipts: kind_is_principal_or_tenant',
+        'insert into strongroom.deletion_receipts'
+        ' (tenant_id, id, kind, subject_salt, subject_digest)'
+        ' values (''acme'', ''x'', ''file'', null, null)'
+    ),
+    (
+        'strongroom.deletion_receipts: only_a_person_has_a_digest',
+        'insert into strongroom.deletion_receipts'
+        ' (tenant_id, id, kind, subject_salt, subject_digest)'
+        ' values (''acme'', ''x'', ''tenant'', ''x'', null)'
+    ),
+    (
+        'strongroom.deletion_receipt_items: deletion_receipt_items_pkey',
+        'insert into strongroom.deletion_receipt_items (tenant_id, receipt_id, table_name, action,'
+        ' row_count)'
+        ' values (''acme'', ''private'', ''conversations'', ''delete'', 1)'
+    ),
+    (
+        'strongroom.deletion_receipt_items: item_belongs_to_a_receipt',
+        'insert into strongroom.deletion_receipt_items (tenant_id, receipt_id, table_name, action,'
+        ' row_count)'
+        ' values (''acme'', ''none'', ''x'', ''delete'', 1)'
+    ),
+    (
+        'strongroom.deletion_receipt_items: action_is_known',
+        'insert into strongroom.deletion_receipt_items (tenant_id, receipt_id, table_name, action,'
+        ' row_count)'
+        ' values (''acme'', ''private'', ''x'', ''forget'', 1)'
+    ),
+    (
+        'strongroom.deletion_receipt_items: row_count_is_positive',
+        'insert into strongroom.deletion_receipt_items (tenant_id, receipt_id, table_name, action,'
+        ' row_count)'
+        ' values (''acme'', ''private'', ''x'', ''delete'', 0)'
+    ),
+    (
+        'strongroom.retention_policies: retention_policies_pkey',
+        'insert into strongroom.retention_policies (tenant_id, kind, keep_seconds, version)'
+        ' values (''acme'', ''jobs'', 1, 1)'
+    ),
+    (
+        'strongroom.retention_policies: policy_belongs_to_a_tenant',
+        'insert into strongroom.retention_policies (tenant_id, kind, keep_seconds, version)'
+        ' values (''none'', ''jobs'', 1, 1)'
+    ),
+    (
+        'strongroom.retention_policies: kind_has_1_to_255_characters',
+        'insert into strongroom.retention_policies (tenant_id, kind, keep_seconds, version)'
+        ' values (''acme'', '''', 1, 1)'
+    ),
+    (
+        'strongroom.retention_policies: keep_seconds_are_at_most_a_century',
+        'insert into strongroom.retention_policies (tenant_id, kind, keep_seconds, version)'
+        ' values (''acme'', ''x'', -1, 1)'
+    ),
+    (
+        'strongroom.retention_policies: version_is_positive',
+        'insert into strongroom.retention_policies (tenant_id, kind, keep_seconds, version)'
+        ' values (''acme'', ''x'', 1, 0)'
+    ),
+    (
+        'strongroom_private.retention_kinds: retention_kinds_pkey',
+        'insert into strongroom_private.retention_kinds (kind, table_name, description, moment,'
+        ' condition, handler)'
+        ' values (''jobs'', ''x'', ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom_private.retention_kinds: kind_has_1_to_255_characters',
+        'insert into strongroom_private.retention_kinds (kind, table_name, description, moment,'
+        ' condition, handler)'
+        ' values ('''', ''x'', ''x'', ''x'', null, null)'
+    ),
+    (
+        'strongroom_private.retention_kinds: a_kind_has_a_moment_or_a_handler',
+        'insert into strongroom_private.retention_kinds (kind, table_name, description, moment,'
+        ' condition, handler)'
+        ' values (''x'', ''x'', ''x'', null, null, null)'
+    ),
+    (
+        'strongroom_private.retention_kinds: only_a_moment_has_a_condition',
+        'insert into strongroom_private.retention_kinds (kind, table_name, description, moment,'
+        ' condition, handler)'
+        ' values (''x'', ''x'', ''x'', null, ''x'', ''x'')'
+    ),
+    (
         'strongroom.topic_events: topic_events_pkey',
         'insert into strongroom.topic_events (tenant_id, topic, sequence, id, kind)'
         ' values (''acme'', ''private'', 1, ''x'', ''x'')'

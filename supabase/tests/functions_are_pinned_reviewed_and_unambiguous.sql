@@ -62,6 +62,22 @@ values
         'a worker serves every tenant: claims the next ready runs, says their tenants and ids'
     ),
     (
+        'strongroom_private.erase_person',
+        'erasure deletes and changes what nobody else may, for hosts in the bound tenant'
+    ),
+    (
+        'strongroom_private.sweep_records',
+        'retention deletes what nobody else may, for hosts in the bound tenant'
+    ),
+    (
+        'strongroom_private.list_retention_kinds',
+        'nobody but the owner reads the registry: says the names of the kinds'
+    ),
+    (
+        'strongroom_private.list_tenants_to_sweep',
+        'a sweep serves every tenant: says in which ones a policy is due'
+    ),
+    (
         'strongroom_private.list_overdue_tenants',
         'a sweep serves every tenant: says in which ones an interaction is overdue'
     ),
@@ -295,7 +311,7 @@ select is(
         from stories.functions as f
         where f.prosecdef
             and f.prosrc !~ case
-                when f.name ~ '_private\.(dispatch_|list_overdue_)'
+                when f.name ~ '_private\.(dispatch_|list_overdue_|list_tenants_)'
                 then 'if coalesce\(strongroom_private\.caller_kind\(\) <> ''host'', true\) then\s+'
                     'perform strongroom_private\.fail\(\s*''permission_denied'''
                 else 'enter_tenant\(|current_tenant\(\)|bound_tenant\(\)'
@@ -389,10 +405,11 @@ select set_eq(
     array[
         'acquire', 'add', 'answer', 'append', 'bind', 'cancel', 'check', 'claim', 'clear',
         'compare', 'complete', 'count', 'create', 'decide', 'delete', 'diagnose', 'disable',
-        'enable', 'enqueue', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant',
+        'enable', 'enqueue', 'erase', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant',
         'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish', 'purge', 'put', 'read', 'reap',
         'record', 'release', 'remove', 'renew', 'replace', 'request', 'resolve', 'restore',
         'retry', 'revoke', 'save', 'schedule', 'seal', 'search', 'set', 'share', 'soft', 'start',
+        'sweep',
         'touch', 'trim', 'update', 'verify'
     ],
     'public functions start with a verb of the closed list in sql/README.md'

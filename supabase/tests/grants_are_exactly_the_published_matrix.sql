@@ -222,6 +222,7 @@ select set_eq(
         'strongroom.memories',
         'strongroom.memory_settings',
         'strongroom.memory_tombstones',
+        'strongroom.retention_policies',
         'strongroom.sources',
         'strongroom.tenants',
         'strongroom.tool_outputs',
@@ -242,6 +243,10 @@ select is(
                 'strongroom_private.is_participant',
                 'strongroom_private.dispatch_runs',
                 'strongroom_private.list_overdue_tenants',
+                'strongroom_private.erase_person',
+                'strongroom_private.sweep_records',
+                'strongroom_private.list_retention_kinds',
+                'strongroom_private.list_tenants_to_sweep',
                 'strongroom_private.dispatch_jobs',
                 'strongroom_private.search_chunks',
                 'strongroom_private.read_found_chunks',
@@ -253,7 +258,7 @@ select is(
             )
     ),
     null,
-    'hosts need no definer function but those of policies, of workers, of search and of the seal'
+    'hosts need no definer function but those of policies, workers, search, seal and lifecycle'
 );
 
 select * from finish();

@@ -8,7 +8,8 @@ insert into stories.exempt (relation, reason)
 values
     ('strongroom.schema_history', 'the history of the schema belongs to no tenant'),
     ('strongroom_private.grants', 'the grant matrix belongs to no tenant'),
-    ('strongroom_private.erasure_rules', 'what tables there are belongs to no tenant');
+    ('strongroom_private.erasure_rules', 'what tables there are belongs to no tenant'),
+    ('strongroom_private.retention_kinds', 'what kinds there are belongs to no tenant');
 
 -- Indexes of dispatchers, which hand out the work of all tenants, and of words, among which the
 -- tenant stands: none is unique, so nothing of one tenant can collide with another's.
@@ -19,6 +20,7 @@ values
     ('strongroom.jobs_by_due_time', 'claimable_at'),
     ('strongroom.ready_jobs', 'queue'),
     ('strongroom.blob_removals_by_due_time', 'due_at'),
+    ('strongroom.policies_by_sweep', 'swept_at'),
     ('strongroom_private.chunks_by_term', 'terms');
 
 -- Where the server has pgvector, one for each number of dimensions.

@@ -74,6 +74,8 @@ values
     ('p_embedding_version', '''1'''),
     ('p_embedding_dimensions', '3'),
     ('p_embeddings', '''[[1, 2, 3]]'''),
+    ('p_kind of a policy', '''jobs'''),
+    ('p_keep_seconds', '60'),
     ('p_up_to_sequence', '1'),
     ('p_memory_id', '''fact'''),
     ('p_memory_ids', '''{fact}'''),
@@ -371,6 +373,7 @@ left join stories.sound as s
         when a.name = 'p_events' and t.function ~ 'audit' then ' of audit'
         when a.name = 'p_events' and t.function ~ 'record_usage' then ' of usage'
         when a.name = 'p_claim_token' and t.function ~ '_export$' then ' of an export'
+        when a.name = 'p_kind' and t.function ~ '_retention_' then ' of a policy'
         else ''
     end
 where a.is_required

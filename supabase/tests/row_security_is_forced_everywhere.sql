@@ -79,7 +79,8 @@ select ok(
     p.relation::text in (
         'strongroom.schema_history',
         'strongroom_private.grants',
-        'strongroom_private.erasure_rules'
+        'strongroom_private.erasure_rules',
+        'strongroom_private.retention_kinds'
     )
     or (
         coalesce(p.condition, p.condition_of_new_rows) ~ '^\(*tenant_id = \( SELECT '

@@ -35,6 +35,7 @@ FIRST_TABLE = {
     10: "strongroom.chunks",
     11: "strongroom.blob_removals",
     12: "strongroom.artifacts",
+    13: "strongroom.deletion_receipts",
 }
 """The first table that each version makes or adds to: its way back names it when it would lose rows."""
 
@@ -200,6 +201,11 @@ _FILL: dict[int, list[LiteralString]] = {
             "select * from strongroom.put_tool_output('acme', 'talk', p_text => 'A long listing.',"
             " p_tool_name => 'list')"
         ),
+    ],
+    13: [
+        "select * from strongroom.create_conversation('umbrella', 'gone', 'short')",
+        "select * from strongroom.erase_principal('umbrella', 'gone', p_receipt_id => 'r1')",
+        "select * from strongroom.set_retention_policy('acme', 'jobs', 86400, 0)",
     ],
 }
 

@@ -68,5 +68,13 @@ def test_security_counts_the_definer_functions_right() -> None:
     )
     words = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     words += ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"]
-    words += ["eighteen", "nineteen", "twenty"]
+    words += [
+        "eighteen",
+        "nineteen",
+        "twenty",
+        "twenty-one",
+        "twenty-two",
+        "twenty-three",
+        "twenty-four",
+    ]
     assert f"{words[definers]} of them" in (ROOT / "SECURITY.md").read_text()

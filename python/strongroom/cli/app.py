@@ -16,6 +16,7 @@ from strongroom.cli import (
     conversations,
     demo,
     diagnosis,
+    endings,
     files,
     imports,
     migrate,
@@ -46,6 +47,9 @@ app.add_typer(files.app, name="files")
 app.add_typer(blobs.app, name="blobs")
 app.add_typer(artifacts.app, name="artifacts")
 app.command("worker")(workers.worker)
+app.command("erase-principal")(endings.erase_principal)
+app.command("purge-tenant")(endings.purge_tenant)
+app.add_typer(endings.app, name="retention")
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(supabase.app, name="supabase")
 app.command("health")(diagnosis.health)

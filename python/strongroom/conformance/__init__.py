@@ -62,6 +62,7 @@ SECTIONS = (
     "realtime",
     "files",
     "blob_removals",
+    "lifecycle",
     "schema",
 )
 """One module each, ``test_<section>``; any of them can be imported alone."""

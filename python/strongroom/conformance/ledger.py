@@ -55,6 +55,7 @@ PORTS: dict[str, type] = {
     "audit": ports.AuditStore,
     "files": ports.FileMetadataStore,
     "blob_removals": ports.BlobRemovalStore,
+    "lifecycle": ports.LifecycleStore,
     "schema": ports.SchemaManager,
     "blobs": ports.BlobStore,
 }

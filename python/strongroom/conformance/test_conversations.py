@@ -265,7 +265,7 @@ async def test_purge_counts_every_row_and_is_repeatable(adapter: Adapter) -> Non
     )
     await store.conversations.soft_delete(**at(talk))
     receipt = await store.conversations.purge(**at(talk))
-    assert {table: count for table, count in receipt.tables.items() if count} == {
+    assert receipt.tables == {
         "conversations": 1,
         "conversation_participants": 2,
         "messages": 2,
@@ -275,7 +275,7 @@ async def test_purge_counts_every_row_and_is_repeatable(adapter: Adapter) -> Non
     assert receipt.purged
     again = await store.conversations.purge(**at(talk))
     assert not again.purged
-    assert again.tables == dict.fromkeys(receipt.tables, 0)
+    assert again.tables == {}
     assert await store.conversations.find(**at(talk), deleted=True) is None
     assert await store.messages.count(**at(other)) == 2
     assert (await store.session_state.get(**at(other))).version == 1

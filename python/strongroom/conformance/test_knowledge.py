@@ -465,7 +465,7 @@ async def test_purging_deletes_everything_and_says_how_much(adapter: Adapter) ->
     assert not again.purged
     with pytest.raises(NotFound):
         await put(store, docs, "a.md", "late")
-    assert (await store.tenants.purge(tenant_id=docs.tenant_id)).tables["sources"] == 0
+    assert "sources" not in (await store.tenants.purge(tenant_id=docs.tenant_id)).tables
 
 
 async def test_purging_a_tenant_takes_its_knowledge_along(adapter: Adapter) -> None:

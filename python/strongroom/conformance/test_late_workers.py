@@ -117,7 +117,7 @@ async def test_a_deleted_conversations_runs_rest_and_come_back_b83(adapter: Adap
     assert sorted(await next_of(store, tenant_id, 10)) == sorted([waiting.id, lost.id])
     await finished(store, running, messages=[answered()])
     receipt = await store.conversations.purge(**where(running))
-    assert {name: receipt.tables[name] for name in ("runs", "messages", "run_events")} == {
+    assert {name: receipt.tables.get(name, 0) for name in ("runs", "messages", "run_events")} == {
         "runs": 1,
         "messages": 1,
         "run_events": 0,

@@ -21,6 +21,7 @@ from strongroom.in_memory.indexes import MemoryKeywordIndex, MemoryVectorIndex
 from strongroom.in_memory.interactions import MemoryInteractionStore
 from strongroom.in_memory.jobs import MemoryJobDispatcher
 from strongroom.in_memory.knowledge import MemoryKnowledgeStore
+from strongroom.in_memory.lifecycle import MemoryLifecycleStore
 from strongroom.in_memory.locks import MemoryDistributedLockStore
 from strongroom.in_memory.messages import MemoryMessageStore
 from strongroom.in_memory.principal_memory import MemoryPrincipalMemoryStore
@@ -113,6 +114,7 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "artifacts": MemoryArtifactStore(session, text_policy),
         "tool_outputs": MemoryToolOutputStore(session, text_policy),
         "jobs": MemoryJobDispatcher(session, text_policy),
+        "lifecycle": MemoryLifecycleStore(session, text_policy),
         "locks": MemoryDistributedLockStore(session, text_policy),
         "usage": MemoryUsageStore(session, text_policy),
         "audit": MemoryAuditStore(session, text_policy),

@@ -290,26 +290,32 @@ def _living_or_deleted(tables: Tables, conversation_id: str) -> Row[Conversation
     return row
 
 
-def purge_conversation(tables: Tables, *, conversation_id: str) -> PurgeReceipt:
+def purge_conversation(tables: Tables, *, conversation_id: str, dry_run: bool) -> PurgeReceipt:
     """Delete it and all that hangs on it; say how many rows of each table that were."""
     check_writable(tables)
+    if dry_run:
+        tables = tables.draft(tables.now)
+    lost = drop_conversation(tables, conversation_id)
+    if any(lost.values()):
+        _audit(tables, "purge", conversation_id)
+    return PurgeReceipt(tables={name: n for name, n in lost.items() if n}, dry_run=dry_run)
+
+
+def drop_conversation(tables: Tables, conversation_id: str) -> dict[str, int]:
+    """Delete a conversation and all that hangs on it; count the rows."""
     row = tables.conversations.pop(conversation_id, None)
     empty_results_of(tables, conversation_id)
-    if row is not None:
-        _audit(tables, "purge", conversation_id)
     messages = tables.messages.pop(conversation_id, ())
     for message in messages:
         del tables.messages_by_id[message.id]
     state = tables.session_states.pop(conversation_id, None)
-    return PurgeReceipt(
-        tables={
-            "conversations": 1 if row else 0,
-            "conversation_participants": len(row.record.participant_ids) if row else 0,
-            "messages": len(messages),
-            "session_states": 1 if state else 0,
-            "thread_summaries": len(tables.summaries.pop(conversation_id, ())),
-            **drop_runs(tables, conversation_id),
-            **drop_files(tables, conversation_id),
-            **drop_made_things(tables, conversation_id),
-        }
-    )
+    return {
+        "conversations": 1 if row else 0,
+        "conversation_participants": len(row.record.participant_ids) if row else 0,
+        "messages": len(messages),
+        "session_states": 1 if state else 0,
+        "thread_summaries": len(tables.summaries.pop(conversation_id, ())),
+        **drop_runs(tables, conversation_id),
+        **drop_files(tables, conversation_id),
+        **drop_made_things(tables, conversation_id),
+    }

@@ -234,6 +234,10 @@ class MemoryConversationStore(MemoryPort):
         return await self._write(tenant_id, restore_conversation, conversation_id=conversation_id)
 
     @port_method
-    async def purge(self, *, tenant_id: Id, conversation_id: Id) -> PurgeReceipt:
+    async def purge(
+        self, *, tenant_id: Id, conversation_id: Id, dry_run: bool = False
+    ) -> PurgeReceipt:
         """See the port."""
-        return await self._write(tenant_id, purge_conversation, conversation_id=conversation_id)
+        return await self._write(
+            tenant_id, purge_conversation, conversation_id=conversation_id, dry_run=dry_run
+        )

@@ -31,6 +31,7 @@ from strongroom.models.files import File, FileVersion
 from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
 from strongroom.models.knowledge import Chunk, Collection, Source
+from strongroom.models.lifecycle import DeletionReceipt, RetentionPolicy
 from strongroom.models.locks import Lock
 from strongroom.models.messages import Message
 from strongroom.models.principal_memory import MemoryFact
@@ -119,6 +120,15 @@ class SealRow:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """A receipt, and the salted hash that stands for the person it is about."""
+
+    receipt: DeletionReceipt
+    salt: str
+    digest: str | None
+
+
 @dataclass(slots=True)
 class Tables:
     """Everything of one tenant. Rows are replaced, never changed; messages and summaries in order."""
@@ -172,6 +182,8 @@ class Tables:
     artifact_versions: dict[str, tuple[ArtifactVersion, ...]] = field(default_factory=dict)
     artifact_exports: dict[tuple[str, int, str], ArtifactExport] = field(default_factory=dict)
     tool_outputs: dict[tuple[str, str], ToolOutput] = field(default_factory=dict)
+    retention_policies: dict[str, Row[RetentionPolicy]] = field(default_factory=dict)
+    deletion_receipts: dict[str, StoredReceipt] = field(default_factory=dict)
 
     def draft(self, now: dt.datetime) -> Tables:
         """Return tables of the same rows that can be changed on their own, at this moment."""
@@ -219,6 +231,8 @@ class Tables:
             artifact_versions=dict(self.artifact_versions),
             artifact_exports=dict(self.artifact_exports),
             tool_outputs=dict(self.tool_outputs),
+            retention_policies=dict(self.retention_policies),
+            deletion_receipts=dict(self.deletion_receipts),
         )
 
 

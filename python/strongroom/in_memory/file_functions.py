@@ -279,6 +279,13 @@ def drop_files(tables: Tables, conversation_id: str | None = None) -> dict[str, 
     )
 
 
+def drop_files_of(tables: Tables, owner_id: str) -> dict[str, int]:
+    """Delete the files of an owner; schedule their bytes; count the rows."""
+    return _drop(
+        tables, [row.record.id for row in tables.files.values() if row.record.owner_id == owner_id]
+    )
+
+
 def _drop(tables: Tables, file_ids: list[str]) -> dict[str, int]:
     versions = 0
     for file_id in file_ids:

@@ -185,7 +185,7 @@ def _resolve(tables: Tables, interaction: Interaction, **changes: Any) -> Resolv
     if interaction.status != "pending":
         return _resolved(interaction, "already_resolved")
     if _is_overdue(interaction):
-        return _resolved(_expire(tables, interaction), "expired")
+        return _resolved(expire_interaction(tables, interaction), "expired")
     changed = _change(tables, interaction, resolved_at=tables.now, **changes)
     queue_waiting_run(tables, interaction.run_id)
     return _resolved(changed, "resolved")
@@ -195,7 +195,8 @@ def _is_overdue(interaction: Interaction) -> bool:
     return interaction.expires_at is not None and interaction.expires_at <= moment()
 
 
-def _expire(tables: Tables, interaction: Interaction) -> Interaction:
+def expire_interaction(tables: Tables, interaction: Interaction) -> Interaction:
+    """Let it count as not given; a run that waited for nothing else goes on."""
     expired = _change(tables, interaction, status="expired", resolved_at=tables.now)
     queue_waiting_run(tables, interaction.run_id)
     return expired
@@ -238,7 +239,7 @@ def expire_interactions(tables: Tables, *, limit: int, skip_suspended: bool) -> 
         and _is_readable(tables, row.record, None)
     ]
     for interaction in overdue[:limit]:
-        _expire(tables, interaction)
+        expire_interaction(tables, interaction)
     return len(overdue[:limit])
 
 

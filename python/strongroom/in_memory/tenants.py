@@ -9,13 +9,9 @@ from strongroom.errors import AlreadyExists
 from strongroom.ids import new_id
 from strongroom.in_memory.audit_functions import outline_ids, record_audit
 from strongroom.in_memory.base import MemoryPort, check_writable, versioned
-from strongroom.in_memory.catalog_entries import drop_catalog
 from strongroom.in_memory.database import Row, Tables
-from strongroom.in_memory.dropping import drop_made_things
-from strongroom.in_memory.evaluation_results import drop_evaluations
-from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
-from strongroom.in_memory.run_steps import drop_runs
+from strongroom.in_memory.purging import purge_tenant
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
 from strongroom.models.base import Id, JsonObject, JsonValue, Name, Version
 from strongroom.models.pages import Cursor, Direction, Limit, Page
@@ -87,9 +83,13 @@ class MemoryTenantStore(MemoryPort):
         )
 
     @port_method
-    async def purge(self, *, tenant_id: Id) -> PurgeReceipt:
+    async def purge(
+        self, *, tenant_id: Id, dry_run: bool = False, receipt_id: Id | None = None
+    ) -> PurgeReceipt:
         """See the port."""
-        return await self._write(tenant_id, purge_tenant)
+        return await self._write(
+            tenant_id, purge_tenant, dry_run=dry_run, receipt_id=receipt_id or new_id()
+        )
 
     @port_method
     async def add_member(
@@ -205,65 +205,6 @@ def update_tenant(tables: Tables, *, changes: dict[str, Any], expected_version: 
 
 
 _STATUS_ACTIONS = {"suspended": "tenant.suspend", "active": "tenant.resume"}
-
-
-def purge_tenant(tables: Tables) -> PurgeReceipt:
-    """Delete everything, and say how many rows of each table of the database that would be."""
-    conversations = [row.record for row in tables.conversations.values()]
-    receipt = PurgeReceipt(
-        tables={
-            "audit_events": len(tables.audit_events),
-            "chunks": sum(len(chunks) for chunks in tables.chunks.values()),
-            "collections": len(tables.collections),
-            "sources": len(tables.sources),
-            "audit_seals": len(tables.audit_seals),
-            "conversation_participants": sum(len(c.participant_ids) for c in conversations),
-            "conversations": len(conversations),
-            "jobs": len(tables.jobs),
-            "locks": len(tables.locks),
-            "memberships": len(tables.members),
-            "memories": len(tables.facts),
-            "memory_settings": len(tables.memory_settings),
-            "memory_tombstones": len(tables.tombstones),
-            "messages": len(tables.messages_by_id),
-            "session_states": len(tables.session_states),
-            "tenants": 1 if tables.tenant else 0,
-            "topic_events": sum(len(events) for events in tables.topic_events.values()),
-            "topics": len(tables.topics),
-            "thread_summaries": sum(len(summaries) for summaries in tables.summaries.values()),
-            "usage_events": len(tables.usage_events),
-            **drop_runs(tables),
-            **drop_catalog(tables),
-            **drop_evaluations(tables),
-            **drop_files(tables),
-            **drop_made_things(tables),
-        }
-    )
-    tables.tenant = None
-    tables.audit_seals = ()
-    for rows in (
-        tables.members,
-        tables.conversations,
-        tables.messages,
-        tables.messages_by_id,
-        tables.session_states,
-        tables.summaries,
-        tables.jobs,
-        tables.locks,
-        tables.topics,
-        tables.topic_events,
-        tables.audit_events,
-        tables.facts,
-        tables.memory_settings,
-        tables.tombstones,
-        tables.collections,
-        tables.sources,
-        tables.chunks,
-        tables.usage_events,
-        tables.usage_by_step,
-    ):
-        rows.clear()
-    return receipt
 
 
 def add_member(

@@ -105,6 +105,13 @@ from strongroom.models.knowledge import (
     SearchResult,
     Source,
 )
+from strongroom.models.lifecycle import (
+    DeletedRows,
+    DeletionReceipt,
+    ErasureReceipt,
+    RetentionPolicy,
+    SweptRecords,
+)
 from strongroom.models.locks import (
     Lock,
 )
@@ -239,8 +246,11 @@ __all__ = [
     "CreatedSkill",
     "CreatedTenant",
     "CreatedThreadSummary",
+    "DeletedRows",
+    "DeletionReceipt",
     "EmbeddingModel",
     "EnqueuedJob",
+    "ErasureReceipt",
     "ErrorPart",
     "EvaluationCase",
     "EvaluationCaseHead",
@@ -296,6 +306,7 @@ __all__ = [
     "ResolvedAgent",
     "ResolvedInteraction",
     "ResolvedSkill",
+    "RetentionPolicy",
     "Run",
     "RunEvent",
     "RunEventItem",
@@ -317,6 +328,7 @@ __all__ = [
     "StatusPart",
     "StoredBlob",
     "StoredToolOutput",
+    "SweptRecords",
     "Tenant",
     "TextPart",
     "ThreadSummary",

@@ -52,9 +52,13 @@ class PurgeReceipt(Record):
 
     Attributes:
         tables: rows deleted, by table.
+        receipt_id: where the receipt is stored, for the purge of a tenant that deleted something.
+        dry_run: whether it was only tried: nothing has changed.
     """
 
     tables: dict[str, int]
+    receipt_id: Id | None = None
+    dry_run: bool = False
 
     @property
     def purged(self) -> bool:

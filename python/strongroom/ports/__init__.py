@@ -14,6 +14,7 @@ from strongroom.ports.indexes import VectorIndex as VectorIndex
 from strongroom.ports.interactions import InteractionStore as InteractionStore
 from strongroom.ports.jobs import JobDispatcher as JobDispatcher
 from strongroom.ports.knowledge import KnowledgeStore as KnowledgeStore
+from strongroom.ports.lifecycle import LifecycleStore as LifecycleStore
 from strongroom.ports.locks import DistributedLockStore as DistributedLockStore
 from strongroom.ports.messages import MessageStore as MessageStore
 from strongroom.ports.principal_memory import PrincipalMemoryStore as PrincipalMemoryStore

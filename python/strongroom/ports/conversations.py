@@ -266,8 +266,15 @@ class ConversationStore(Protocol):
         """
         ...
 
-    async def purge(self, *, tenant_id: Id, conversation_id: Id) -> PurgeReceipt:
-        """Delete it and all that hangs on it, for good, in one transaction.
+    async def purge(
+        self, *, tenant_id: Id, conversation_id: Id, dry_run: bool = False
+    ) -> PurgeReceipt:
+        """Delete it and all that hangs on it, for good, in one transaction; live runs, too.
+
+        Args:
+            tenant_id: the tenant.
+            conversation_id: the conversation, soft-deleted or not.
+            dry_run: return the same counts, and change nothing.
 
         Returns:
             How many rows each table lost; for an id that does not exist, none: ``purged`` is False.

@@ -94,11 +94,24 @@ class TenantStore(Protocol):
         """Take back a suspension. SQL: ``strongroom.update_tenant``."""
         ...
 
-    async def purge(self, *, tenant_id: Id) -> PurgeReceipt:
+    async def purge(
+        self, *, tenant_id: Id, dry_run: bool = False, receipt_id: Id | None = None
+    ) -> PurgeReceipt:
         """Delete the tenant and everything that is its, for good, in one transaction.
+
+        What is only about deleting outlives it: receipts, and bytes that are still to be removed.
+
+        Args:
+            tenant_id: the tenant.
+            dry_run: return the same counts, and change nothing.
+            receipt_id: a repeat of the call with it returns the stored receipt; the binding makes a
+                UUIDv7 when it is None.
 
         Returns:
             How many rows each table lost; a repeat deletes nothing and says so.
+
+        Raises:
+            AlreadyExists: SR011, the receipt's id is that of another deletion.
 
         SQL: ``strongroom.purge_tenant``
         """

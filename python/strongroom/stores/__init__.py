@@ -12,6 +12,7 @@ from strongroom.stores.indexes import SqlVectorIndex as SqlVectorIndex
 from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore
 from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
 from strongroom.stores.knowledge import SqlKnowledgeStore as SqlKnowledgeStore
+from strongroom.stores.lifecycle import SqlLifecycleStore as SqlLifecycleStore
 from strongroom.stores.locks import SqlDistributedLockStore as SqlDistributedLockStore
 from strongroom.stores.messages import SqlMessageStore as SqlMessageStore
 from strongroom.stores.principal_memory import (

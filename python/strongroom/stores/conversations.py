@@ -241,12 +241,15 @@ class SqlConversationStore(SqlStore):
         )
 
     @port_method
-    async def purge(self, *, tenant_id: Id, conversation_id: Id) -> PurgeReceipt:
+    async def purge(
+        self, *, tenant_id: Id, conversation_id: Id, dry_run: bool = False
+    ) -> PurgeReceipt:
         """See the port."""
         rows = await self._rows(
             PurgedTable,
             "purge_conversation",
             tenant_id=tenant_id,
             conversation_id=conversation_id,
+            dry_run=dry_run,
         )
-        return receipt_of(rows)
+        return receipt_of(rows).replace(dry_run=dry_run)

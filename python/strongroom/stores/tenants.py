@@ -30,6 +30,10 @@ class PurgedTable(Record):
     row_count: int
 
 
+class _PurgedTenantTable(PurgedTable):
+    receipt_id: str | None
+
+
 def receipt_of(rows: Sequence[PurgedTable]) -> PurgeReceipt:
     """Return the receipt that these lines make."""
     return PurgeReceipt(tables={row.table_name: row.row_count for row in rows})
@@ -100,9 +104,19 @@ class SqlTenantStore(SqlStore):
         )
 
     @port_method
-    async def purge(self, *, tenant_id: Id) -> PurgeReceipt:
+    async def purge(
+        self, *, tenant_id: Id, dry_run: bool = False, receipt_id: Id | None = None
+    ) -> PurgeReceipt:
         """See the port."""
-        return receipt_of(await self._rows(PurgedTable, "purge_tenant", tenant_id=tenant_id))
+        rows = await self._rows(
+            _PurgedTenantTable,
+            "purge_tenant",
+            tenant_id=tenant_id,
+            dry_run=dry_run,
+            receipt_id=receipt_id or new_id(),
+        )
+        stored_as = rows[0].receipt_id if rows else None
+        return receipt_of(rows).replace(receipt_id=stored_as, dry_run=dry_run)
 
     @port_method
     async def add_member(

@@ -24,6 +24,12 @@ begin
                     and not a.attisdropped
             )
         );
+    delete from strongroom_private.retention_kinds as k
+    where to_regclass(k.table_name) is null
+        or (
+            k.handler is not null
+            and to_regproc(k.handler) is null
+        );
     delete from strongroom.schema_history as h
     where h.version = p_version;
     perform pg_notify('pgrst', 'reload schema');
@@ -31,4 +37,4 @@ end
 $function$;
 
 comment on function strongroom_private.finish_reversal(integer) is
-    'The last statement of a migration''s way back: forget it, and the grants and erasure rules of what is gone.';
+    'The last statement of a migration''s way back: forget it, and the grants, erasure rules and retention kinds of what is gone.';

@@ -87,7 +87,34 @@ AS $function$
                     and p.polcmd in ('*', case r.action when 'delete' then 'd' else 'w' end)
             )
         )
+    union all
+    select
+        k.table_name,
+        '',
+        case
+            when c.oid is null then format('is swept as %s, and is not there', k.kind)
+            when k.handler is not null then
+                format('is swept by %s(text, timestamptz, integer), which is not there', k.handler)
+            else
+                format('is swept as %s, which no policy allows the owner', k.kind)
+        end
+    from strongroom_private.retention_kinds as k
+    left join pg_class as c on c.oid = to_regclass(k.table_name)
+    where c.oid is null
+        or (
+            k.handler is not null
+            and to_regprocedure(format('%s(text, timestamptz, integer)', k.handler)) is null
+        )
+        or (
+            c.relrowsecurity
+            and not exists (
+                select
+                from pg_policy as p
+                where p.polrelid = c.oid
+                    and p.polcmd in ('*', 'd')
+            )
+        )
 $function$;
 
 comment on function strongroom_private.list_erasure_gaps() is
-    'Tables and columns for which it is not, or wrongly, said what erasing a person does to them: none, on a sound database.';
+    'Tables and columns for which it is not, or wrongly, said what erasing a person or retention does to them: none, on a sound database.';

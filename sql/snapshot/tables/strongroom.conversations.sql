@@ -105,6 +105,10 @@ CREATE INDEX conversations_by_owner ON strongroom.conversations USING btree (ten
 comment on index strongroom.conversations_by_owner is
     'Pages of an owner''s conversations.';
 
+CREATE INDEX deleted_conversations ON strongroom.conversations USING btree (tenant_id, deleted_at, id) WHERE (deleted_at IS NOT NULL);
+comment on index strongroom.deleted_conversations is
+    'What retention may purge, oldest first.';
+
 CREATE INDEX tenant_visible_conversations_by_creation ON strongroom.conversations USING btree (tenant_id, created_at, id) WHERE (visibility = 'tenant'::text);
 comment on index strongroom.tenant_visible_conversations_by_creation is
     'Pages of what everyone in the tenant may read.';

@@ -136,6 +136,12 @@ comment on index strongroom.pending_interactions_by_expiry is
 alter table strongroom.interactions enable row level security;
 alter table strongroom.interactions force row level security;
 
+create policy erasure_deletes on strongroom.interactions
+    for delete
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_deletes on strongroom.interactions is
+    'Nobody but retention.';
+
 create policy readers_read on strongroom.interactions
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR strongroom_private.may_read_conversation(tenant_id, conversation_id)) OR ( SELECT strongroom_private.is_dispatching() AS is_dispatching));

@@ -57,6 +57,12 @@ comment on column strongroom.run_events.created_at is
 alter table strongroom.run_events enable row level security;
 alter table strongroom.run_events force row level security;
 
+create policy erasure_deletes on strongroom.run_events
+    for delete
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) AND ( SELECT strongroom_private.is_erasing() AS is_erasing));
+comment on policy erasure_deletes on strongroom.run_events is
+    'Nobody but retention.';
+
 create policy readers_read on strongroom.run_events
     for select
     using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR strongroom_private.may_read_conversation(tenant_id, conversation_id)));

@@ -1,0 +1,76 @@
+"""Retention as a job: sweep a tenant until nothing that its policies say is left to do.
+
+Enqueue it like any other job, and call :func:`run_retention_job` where a worker claims one of its kind:
+
+    await store.jobs.enqueue(tenant_id="acme", kind=RETENTION_JOB, dedupe_key=RETENTION_JOB)
+"""
+
+from __future__ import annotations
+
+from strongroom.client import Ports
+from strongroom.errors import InvalidArgument
+from strongroom.models.jobs import Job
+from strongroom.models.lifecycle import SweptRecords
+
+RETENTION_JOB = "strongroom.sweep-retention"
+"""The kind of such a job. Its payload may say {"limit": records per policy and step, 1 to 500}."""
+
+
+async def sweep_until_done(
+    store: Ports, *, tenant_id: str | None = None, limit: int = 100
+) -> tuple[SweptRecords, ...]:
+    """Sweep in bounded steps, one transaction each, until no step leaves more to do.
+
+    Args:
+        store: an open store.
+        tenant_id: the tenant; None: all tenants whose sweep is due.
+        limit: records per policy and step, 1..500.
+
+    Returns:
+        By tenant and kind, how many records ended in all steps together, and how many conversations had
+        to stay in the last one.
+
+    Raises:
+        NotFound: SR010, no such tenant.
+
+    Example:
+        >>> import asyncio, strongroom
+        >>> from strongroom.retention import sweep_until_done
+        >>> async def main() -> int:
+        ...     async with strongroom.connect("memory:") as store:
+        ...         await store.tenants.create(tenant_id="acme", name="Acme")
+        ...         for _ in range(3):
+        ...             await store.conversations.create(tenant_id="acme", owner_id="ada")
+        ...         await store.lifecycle.set_policy(
+        ...             tenant_id="acme", kind="conversations", keep_seconds=0, expected_version=0
+        ...         )
+        ...         done = await sweep_until_done(store, tenant_id="acme", limit=2)
+        ...         return done[0].row_count
+        >>> asyncio.run(main())
+        3
+    """
+    totals: dict[tuple[str, str], SweptRecords] = {}
+    while True:
+        step = await store.lifecycle.sweep(tenant_id=tenant_id, limit=limit)
+        for one in step:
+            place = (one.tenant_id, one.kind)
+            before = totals[place].row_count if place in totals else 0
+            totals[place] = one.replace(row_count=before + one.row_count)
+        if not any(one.has_more for one in step):
+            return tuple(totals[place] for place in sorted(totals))
+
+
+async def run_retention_job(store: Ports, job: Job) -> tuple[SweptRecords, ...]:
+    """Do what a claimed job of the kind :data:`RETENTION_JOB` asks for; the caller completes it.
+
+    Raises:
+        InvalidArgument: SR001, a job of another kind, or a limit that is no number.
+    """
+    limit = job.payload.get("limit", 100)
+    if job.kind != RETENTION_JOB or not isinstance(limit, int):
+        raise InvalidArgument(
+            f"this is no job of the kind {RETENTION_JOB}, or its limit is no number",
+            detail={"path": "job"},
+            hint='Enqueue {"limit": 1 to 500}, or an empty payload.',
+        )
+    return await sweep_until_done(store, tenant_id=job.tenant_id, limit=limit)
