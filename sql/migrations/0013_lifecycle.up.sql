@@ -424,8 +424,8 @@ declare
     v_before jsonb;
     v_mark jsonb;
     v_count bigint;
-    v_items jsonb := '[]';
-    v_handled jsonb := '[]';
+    v_items jsonb := jsonb '[]';
+    v_handled jsonb := jsonb '[]';
 begin
     if coalesce(strongroom_private.caller_kind() <> 'host', true)
         or p_tenant_id is distinct from strongroom_private.bound_tenant()

@@ -47,7 +47,7 @@ async def keep_the_books(story: Story, store: Strongroom) -> Table:
         tenant_id=TENANT, known_position=seal.last_position, known_digest=seal.digest
     )
     story.claim(
-        "What changed the security of the data was recorded, and the chain of hashes holds",
+        "What changed the security of data was recorded; its hash chain holds",
         holds=checked.is_sound and seal.last_position > 0,
         found=f"{seal.last_position} events sealed",
     )
