@@ -48,6 +48,7 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.create_tenant('acme', 'Acme')",
         "select * from strongroom.create_tenant('umbrella', 'Umbrella', '{\"tier\": 2}')",
         "select * from strongroom.add_member('acme', 'ada', '{admin}', 'membership-1')",
+        "select * from strongroom.seal_audit('acme')",
     ],
     2: [
         (
