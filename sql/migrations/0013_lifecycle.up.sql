@@ -1483,8 +1483,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_job bigint;
+    v_function regproc := to_regprocedure('cron.schedule(text, text, text)')::regproc;
 begin
-    if to_regprocedure('cron.schedule(text, text, text)') is null then
+    if v_function is null then
         perform strongroom_private.fail(
             'missing_capability',
             'this database has no pg_cron',
@@ -1492,7 +1493,7 @@ begin
             'Create the extension pg_cron, or run `strongroom retention sweep` from a scheduler.'
         );
     end if;
-    execute 'select cron.schedule($1, $2, $3)'
+    execute format('select %s($1, $2, $3)', v_function)
     into v_job
     using
         'strongroom retention',

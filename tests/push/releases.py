@@ -46,6 +46,9 @@ select strongroom_private.publish_grant(
 select strongroom_private.publish_grant(
     'function', '{{strongroom.count_novelties}}', '{{execute}}', '{{strongroom_host,service_role}}'
 );
+select strongroom_private.publish_erasure_rule(
+    'strongroom.novelties', '', 'keep', 'No column names a person.'
+);
 select strongroom_private.finish_migration({version}, 'novelty');
 """,
         down="",

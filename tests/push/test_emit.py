@@ -76,7 +76,7 @@ def test_an_upgrade_writes_only_what_is_new(project: Path) -> None:
     assert upgraded.present == first.written
     assert [path.name for path in upgraded.written] == [
         "20270501000001_strongroom_0002_conversations.sql",
-        "20270501000002_strongroom_0003_usage.sql",
+        "20270501000002_strongroom_0003_runs.sql",
     ]
 
 

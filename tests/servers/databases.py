@@ -163,6 +163,12 @@ def _prepare_pgvector(variant: str, server: Server, database: Database) -> None:
                     schema, sql.Identifier(database.migrator)
                 )
             )
+            if variant == "supabase":
+                # A library lets postgres create it there, so postgres is its owner.
+                connection.execute(
+                    "update pg_catalog.pg_extension set extowner = 'postgres'::regrole"
+                    " where extname = 'vector'"
+                )
 
 
 def run_script(connection: psycopg.Connection, text: str) -> None:

@@ -124,6 +124,7 @@ async def fill(
     tenant_id = tenant_id or await new_tenant(store)
     if await store.tenants.find_member(tenant_id=tenant_id, principal_id=OWNER) is None:
         await store.tenants.add_member(tenant_id=tenant_id, principal_id=OWNER)
+        await fill_lifecycle(store, tenant_id)
     talk = await store.conversations.create(
         tenant_id=tenant_id,
         owner_id=OWNER,
@@ -185,6 +186,15 @@ async def fill(
         files=await calls_files.fill(store, tenant_id, talk.id),
         artifacts=await calls_artifacts.fill_artifacts(store, ids),
     )
+
+
+async def fill_lifecycle(store: Ports, tenant_id: str) -> None:
+    """Keep what will not be swept in this century, and the receipt of somebody who has left."""
+    await store.lifecycle.set_policy(
+        tenant_id=tenant_id, kind="jobs", keep_seconds=3_000_000_000, expected_version=0
+    )
+    await store.tenants.add_member(tenant_id=tenant_id, principal_id="has-left")
+    await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id="has-left")
 
 
 Read = Callable[[Ports, Target, Viewer | None], Awaitable[object]]

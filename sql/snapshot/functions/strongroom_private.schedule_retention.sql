@@ -7,8 +7,9 @@ CREATE OR REPLACE FUNCTION strongroom_private.schedule_retention(p_schedule text
 AS $function$
 declare
     v_job bigint;
+    v_function regproc := to_regprocedure('cron.schedule(text, text, text)')::regproc;
 begin
-    if to_regprocedure('cron.schedule(text, text, text)') is null then
+    if v_function is null then
         perform strongroom_private.fail(
             'missing_capability',
             'this database has no pg_cron',
@@ -16,7 +17,7 @@ begin
             'Create the extension pg_cron, or run `strongroom retention sweep` from a scheduler.'
         );
     end if;
-    execute 'select cron.schedule($1, $2, $3)'
+    execute format('select %s($1, $2, $3)', v_function)
     into v_job
     using
         'strongroom retention',
