@@ -31,7 +31,7 @@ def test_a_dry_run_counts_and_changes_nothing(cli: Cli, database: Database) -> N
     assert "3" in tried.out
     assert "Nothing was changed" in tried.out
     whole = cli("purge-tenant", "--dry-run", "--json")
-    assert whole.json()["tables"] == {"conversations": 3, "tenants": 1}
+    assert whole.json()["tables"] == {"audit_events": 1, "conversations": 3, "tenants": 1}
     assert _conversations(database) == 3
 
 
