@@ -1050,10 +1050,9 @@ language sql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    select p_column ~ (
-        '(^|_)(principal|owner|author|addressee|user|actor|viewer|member|participant|creator|editor'
-        '|reviewer|approver|assignee|sender|recipient|subject|person)s?(_ids?)?$|_by$'
-    )
+    select p_column ~ '(^|_)(principal|owner|author|addressee|user|actor|viewer|member|participant'
+        '|creator|editor|reviewer|approver|assignee|sender|recipient|subject|person)s?(_ids?)?$'
+        '|_by$'
 $$;
 comment on function strongroom_private.is_principal_column(text) is
     'Whether a column''s name says that it holds principals: owner_id, granted_by, auth_subjects.';

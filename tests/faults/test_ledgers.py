@@ -52,6 +52,16 @@ AUDITED = {
     },
     "0007_memory": {"strongroom.forget_memories", "strongroom_private.switch_memory"},
     "0008_evaluation": {"strongroom.purge_evaluation_case", "strongroom.purge_evaluation_run"},
+    "0009_knowledge": {
+        "strongroom.purge_collection",
+        "strongroom.purge_source",
+        "strongroom.replace_source",
+        "strongroom.restore_source",
+        "strongroom.soft_delete_source",
+        "strongroom.update_source",
+    },
+    "0011_files": {"strongroom.purge_file"},
+    "0012_artifacts": {"strongroom.purge_artifact"},
 }
 """Who records audit events. What ends a run comes through end_run; purge_tenant leaves nothing."""
 

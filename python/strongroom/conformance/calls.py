@@ -124,7 +124,6 @@ async def fill(
     tenant_id = tenant_id or await new_tenant(store)
     if await store.tenants.find_member(tenant_id=tenant_id, principal_id=OWNER) is None:
         await store.tenants.add_member(tenant_id=tenant_id, principal_id=OWNER)
-        await fill_lifecycle(store, tenant_id)
     talk = await store.conversations.create(
         tenant_id=tenant_id,
         owner_id=OWNER,

@@ -16,6 +16,7 @@ from strongroom.conformance.calls import (
     everything,
     everything_beside,
     fill,
+    fill_lifecycle,
 )
 from strongroom.conformance.helpers import (
     OWNER,
@@ -228,6 +229,8 @@ async def test_purging_a_tenant_leaves_the_others(adapter: Adapter) -> None:
 async def test_row_security_shows_a_host_the_bound_tenant_alone(adapter: Adapter) -> None:
     look = adapter.look
     mine, theirs = await fill(adapter.store), await fill(adapter.store)
+    for tenant_id in (mine.tenant_id, theirs.tenant_id):
+        await fill_lifecycle(adapter.store, tenant_id)
     for tenant_id in (mine.tenant_id, theirs.tenant_id):
         seen = await look(tenant_id=tenant_id)
         assert seen, "there is no table to look at"

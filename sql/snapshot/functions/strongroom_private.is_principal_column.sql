@@ -6,10 +6,9 @@ CREATE OR REPLACE FUNCTION strongroom_private.is_principal_column(p_column text)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-    select p_column ~ (
-        '(^|_)(principal|owner|author|addressee|user|actor|viewer|member|participant|creator|editor'
-        '|reviewer|approver|assignee|sender|recipient|subject|person)s?(_ids?)?$|_by$'
-    )
+    select p_column ~ '(^|_)(principal|owner|author|addressee|user|actor|viewer|member|participant'
+        '|creator|editor|reviewer|approver|assignee|sender|recipient|subject|person)s?(_ids?)?$'
+        '|_by$'
 $function$;
 
 comment on function strongroom_private.is_principal_column(text) is
