@@ -273,10 +273,17 @@ DAMAGES = [
             story,
             _body(
                 "digest(p_value jsonb) returns text language sql immutable",
-                "as $$ select 'the same' $$",
+                "as $$ select repeat('0', 64) $$",
             ),
         )
         for story in ("a_repeated_create_is_known_again", "a_fork_is_a_copy_up_to_a_position")
+    ),
+    (
+        "search_finds_what_the_caller_may_see_and_nothing_hints_at_more",
+        _body(
+            "current_subjects() returns text[] language sql stable",
+            "as $$ select array['tenant', 'principal:ada', 'principal:bob', 'principal:eve'] $$",
+        ),
     ),
     *(
         ("published_versions_never_change_and_references_say_what_they_name", damage)
