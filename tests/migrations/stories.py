@@ -206,6 +206,8 @@ _FILL: dict[int, list[LiteralString]] = {
     13: [
         "select * from strongroom.create_conversation('umbrella', 'gone', 'short')",
         "select * from strongroom.erase_principal('umbrella', 'gone', p_receipt_id => 'r1')",
+        "select * from strongroom.create_conversation('acme', 'gone', 'short')",
+        "select * from strongroom.erase_principal('acme', 'gone', p_receipt_id => 'r1')",
         "select * from strongroom.set_retention_policy('acme', 'jobs', 86400, 0)",
     ],
 }
