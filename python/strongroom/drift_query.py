@@ -170,7 +170,9 @@ described as (
         pg_catalog.col_description(r.oid, a.attnum)
     from relations as r
     inner join columns as a on a.attrelid = r.oid
+    -- A view's columns are part of it; what is said of them stands here.
     where r.relkind in ('r', 'p')
+        or pg_catalog.col_description(r.oid, a.attnum) is not null
     union all
     select
         'constraint',

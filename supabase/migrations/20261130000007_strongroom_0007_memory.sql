@@ -565,6 +565,27 @@ from strongroom.memories as m;
 comment on view strongroom.memory_details is
     'Facts as the functions return them: of an embedding its model and length. Runs with the'
     ' caller''s rights.';
+comment on column strongroom.memory_details.tenant_id is 'The tenant.';
+comment on column strongroom.memory_details.principal_id is 'Whose memory it is.';
+comment on column strongroom.memory_details.id is 'The fact''s id, unique for the principal.';
+comment on column strongroom.memory_details.namespace is 'The path it lies under.';
+comment on column strongroom.memory_details.key is 'Its name in the namespace, if it has one.';
+comment on column strongroom.memory_details.text is 'The fact.';
+comment on column strongroom.memory_details.source is 'user-stated or extracted.';
+comment on column strongroom.memory_details.confidence is 'How sure it is, 0 to 1.';
+comment on column strongroom.memory_details.sensitivity is 'normal, personal or sensitive.';
+comment on column strongroom.memory_details.last_used_at is 'When it was last used.';
+comment on column strongroom.memory_details.expires_at is 'From when on it is gone.';
+comment on column strongroom.memory_details.embedding_model is 'Which model made its embedding.';
+comment on column strongroom.memory_details.embedding_dimensions is 'The embedding''s length.';
+comment on column strongroom.memory_details.metadata is 'The host''s own JSON object.';
+comment on column strongroom.memory_details.source_conversation_id is
+    'The conversation it came from.';
+comment on column strongroom.memory_details.source_message_id is 'The message it came from.';
+comment on column strongroom.memory_details.source_run_id is 'The run it came from.';
+comment on column strongroom.memory_details.version is 'One more at every change.';
+comment on column strongroom.memory_details.created_at is 'When it was first put.';
+comment on column strongroom.memory_details.updated_at is 'When it last changed.';
 
 create type strongroom.stored_memory as (
     tenant_id text,

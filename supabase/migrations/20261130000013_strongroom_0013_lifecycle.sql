@@ -76,7 +76,8 @@ create table strongroom.deletion_receipt_items (
         references strongroom.deletion_receipts (tenant_id, id)
         on delete cascade,
     constraint action_is_known check (action in ('delete', 'clear', 'erase')),
-    constraint row_count_is_positive check (row_count > 0)
+    constraint row_count_is_positive_and_safe_in_javascript
+        check (row_count between 1 and 9007199254740991)
 );
 comment on table strongroom.deletion_receipt_items is
     'What a receipt is about: how many rows of which table.';
@@ -375,7 +376,7 @@ begin
         format(
             'select t.%I from %s as t where t.tenant_id = $1 and t.%I = $2',
             a.attname,
-            r.table_name,
+            r.table_name::regclass,
             r.column_name
         ),
         ' union '
@@ -448,9 +449,10 @@ begin
         for v_rule in
             select
                 r.table_name,
+                r.table_name::regclass as relation,
                 r.column_name,
                 r.action,
-                r.handler
+                r.handler::regproc as handler
             from strongroom_private.erasure_rules as r
             where r.action <> 'keep'
             order by
@@ -462,14 +464,14 @@ begin
             if v_rule.action = 'delete' then
                 execute format(
                     'delete from %s as t where t.tenant_id = $1 and t.%I = $2',
-                    v_rule.table_name,
+                    v_rule.relation,
                     v_rule.column_name
                 )
                 using p_tenant_id, p_principal_id;
             elsif v_rule.action = 'clear' then
                 execute format(
                     'update %1$s as t set %2$I = null where t.tenant_id = $1 and t.%2$I = $2',
-                    v_rule.table_name,
+                    v_rule.relation,
                     v_rule.column_name
                 )
                 using p_tenant_id, p_principal_id;

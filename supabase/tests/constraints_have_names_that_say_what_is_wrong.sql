@@ -933,7 +933,7 @@ values
         ' values (''acme'', ''private'', ''x'', ''forget'', 1)'
     ),
     (
-        'strongroom.deletion_receipt_items: row_count_is_positive',
+        'strongroom.deletion_receipt_items: row_count_is_positive_and_safe_in_javascript',
         'insert into strongroom.deletion_receipt_items (tenant_id, receipt_id, table_name, action,'
         ' row_count)'
         ' values (''acme'', ''private'', ''x'', ''delete'', 0)'

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import string
 
 import psycopg
@@ -133,7 +134,14 @@ async def test_every_number_that_browsers_get_is_documented_as_safe_b55(admin: C
         """select
             format('%s.%s', c.relname, a.attname),
             a.attname::text,
-            col_description(c.oid, a.attnum)
+            col_description(c.oid, a.attnum),
+            (
+                select coalesce(string_agg(pg_get_constraintdef(k.oid), ' '), '')
+                from pg_catalog.pg_constraint as k
+                where k.conrelid = c.oid
+                    and k.contype = 'c'
+                    and a.attnum = any (k.conkey)
+            )
         from pg_catalog.pg_attribute as a
         join pg_catalog.pg_class as c on c.oid = a.attrelid
         where c.relnamespace = 'strongroom'::regnamespace
@@ -143,15 +151,19 @@ async def test_every_number_that_browsers_get_is_documented_as_safe_b55(admin: C
     )
     rows = await cursor.fetchall()
     assert rows
-    # Sizes are held below 2^53 by a CHECK.
-    # A count of rows would need more rows than a table can hold.
-    counts = {"position", "version", "number", "sequence", "resumes_after", "generation", "bytes"}
-    counts |= {"count", "seconds"}
-    for name, column, comment in rows:
-        # Tokens come from sequences, which end before a browser loses a digit.
-        assert (
-            column.rpartition("_")[2] in {*counts, "token", "tokens", "cost"} or column in counts
-        ), f"{name} is a bigint that counts something else"
+    counts = {"position", "version", "number", "sequence", "resumes_after", "generation"}
+    measures = {"bytes", "count", "seconds", "tokens", "cost"}
+    for name, column, comment, checks in rows:
+        kind = column.rpartition("_")[2]
+        # Claim tokens come from sequences, which end before a browser loses a digit.
+        assert kind in {*counts, *measures, "token"} or column in counts, (
+            f"{name} is a bigint that counts something else"
+        )
+        if kind in measures:
+            # Nothing of ours counts these up one by one: a CHECK holds them below 2^53.
+            most = re.findall(rf"\b{column} <= '?(\d+)", checks)
+            assert most, f"{name} has no upper limit"
+            assert min(map(int, most)) < 2**53, name
         assert comment, name
     ends = await admin.execute(
         "select s.seqrelid::regclass::text, s.seqmax from pg_catalog.pg_sequence as s"
@@ -160,7 +172,7 @@ async def test_every_number_that_browsers_get_is_documented_as_safe_b55(admin: C
     tokens = await ends.fetchall()
     assert len(tokens) == 5
     assert [name for name, last in tokens if last >= 2**53] == []
-    comments = {name: comment for name, _, comment in rows}
+    comments = {name: comment for name, _, comment, _ in rows}
     assert "JavaScript" in comments["messages.position"]
 
 

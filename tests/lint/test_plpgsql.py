@@ -61,7 +61,7 @@ EXCEPTIONS = [
         "a stable one would look with the snapshot of its caller, which may be older than the lock",
     ),
     (
-        r"strongroom_private\.(erase_person|lock_conversations_of|sweep_records)",
+        r"strongroom_private\.(lock_conversations_of|sweep_records)",
         r"text type variable is not sanitized",
         "names and conditions come from tables of rules that only migrations write",
     ),

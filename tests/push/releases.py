@@ -75,16 +75,22 @@ def everything(database: Database) -> list[tuple[object, ...]]:
 
 
 def history(database: Database) -> list[tuple[object, ...]]:
-    """What is recorded; vectors also counts where the server lacks pgvector, and it is skipped."""
     return rows(
-        database,
-        "select version, name, case when name = 'vectors' then 'applied' else status end"
-        " from strongroom.schema_history order by version",
+        database, "select version, name, status from strongroom.schema_history order by version"
     )
 
 
-def complete(migrations: Sequence[Migration]) -> list[tuple[object, ...]]:
-    return [(migration.version, migration.name, "applied") for migration in migrations]
+def complete(database: Database, migrations: Sequence[Migration]) -> list[tuple[object, ...]]:
+    """What is recorded when all is done: without pgvector, vectors is recorded as skipped."""
+    has_pgvector = bool(rows(database, "select from pg_extension where extname = 'vector'"))
+    return [
+        (
+            migration.version,
+            migration.name,
+            "applied" if has_pgvector or migration.name != "vectors" else "skipped",
+        )
+        for migration in migrations
+    ]
 
 
 def pushed(database: Database) -> list[str]:

@@ -42,7 +42,7 @@ def test_push_installs_and_pushing_again_does_nothing(hosted: Database, project:
     emit(project.folder, now=NOW, migrations=package())
     project.push(hosted)
     assert pushed(hosted) == project.names()
-    assert history(hosted) == complete(package())
+    assert history(hosted) == complete(hosted, package())
     before = everything(hosted)
     done = project.push(hosted)
     assert "up to date" in done.text
@@ -78,14 +78,14 @@ def test_a_failing_file_in_the_middle_leaves_nothing_of_itself_and_the_fix_resum
     failed = project.push(hosted, expect=None)
     assert failed.code != 0
     assert "division by zero" in failed.text
-    assert history(hosted) == complete([first])
+    assert history(hosted) == complete(hosted, [first])
     assert rows(hosted, "select to_regclass('public.half')") == [(None,)]
     assert len(pushed(hosted)) == 1
 
     middle.write_text("create table public.half (id int primary key);\n")
     done = project.push(hosted)
     assert project.names()[0] not in done.text
-    assert history(hosted) == complete([first, second])
+    assert history(hosted) == complete(hosted, [first, second])
     assert pushed(hosted) == project.names()
 
 
@@ -99,11 +99,11 @@ def test_a_migration_of_ours_that_fails_at_its_end_leaves_nothing(
     if len(package()) == 1:
         assert rows(hosted, "select to_regnamespace('strongroom')") == [(None,)]
     else:
-        assert history(hosted) == complete(package()[:-1])
+        assert history(hosted) == complete(hosted, package()[:-1])
 
     path.write_text(whole, encoding="utf-8")
     project.push(hosted)
-    assert history(hosted) == complete(package())
+    assert history(hosted) == complete(hosted, package())
 
 
 def test_emit_into_a_project_with_later_dated_migrations(
@@ -113,7 +113,7 @@ def test_emit_into_a_project_with_later_dated_migrations(
     project.push(hosted)
     emit(project.folder, now=NOW, migrations=package())
     project.push(hosted)
-    assert history(hosted) == complete(package())
+    assert history(hosted) == complete(hosted, package())
     assert pushed(hosted) == project.names()
 
 
@@ -142,7 +142,7 @@ def test_an_upgrade_pushes_only_what_is_new(hosted: Database, project: Project) 
     done = project.push(hosted)
     assert result.written[0].name in done.text
     assert result.present[0].name not in done.text
-    assert history(hosted) == complete(upgrade)
+    assert history(hosted) == complete(hosted, upgrade)
     assert pushed(hosted) == project.names()
 
 
@@ -151,7 +151,7 @@ def test_one_migration_first_and_the_others_later(hosted: Database, project: Pro
     for count in range(1, len(everything_released) + 1):
         emit(project.folder, now=NOW, migrations=everything_released[:count])
         project.push(hosted)
-    assert history(hosted) == complete(everything_released)
+    assert history(hosted) == complete(hosted, everything_released)
 
 
 async def test_the_schema_manager_sees_what_was_pushed_and_has_nothing_to_do(
@@ -178,7 +178,7 @@ async def test_apply_continues_where_a_push_has_ended(hosted: Database, project:
         ]
         await store.schema.apply()
         assert await store.schema.plan() == ()
-    assert history(hosted) == complete(package())
+    assert history(hosted) == complete(hosted, package())
 
 
 async def test_pushing_where_apply_has_been_says_what_to_do_and_that_works(
@@ -208,7 +208,7 @@ def test_the_database_can_be_reset_and_gets_everything_again(
     emit(project.folder, now=NOW, migrations=package())
     project.push(hosted_18)
     project.run(hosted_18, "db", "reset")
-    assert history(hosted_18) == complete(package())
+    assert history(hosted_18) == complete(hosted_18, package())
 
 
 def test_postgrest_is_told_about_every_migration(hosted: Database, project: Project) -> None:
@@ -230,7 +230,7 @@ def test_every_file_runs_between_begin_and_commit(hosted: Database) -> None:
     with psycopg.connect(hosted.url(user="postgres"), autocommit=True) as connection:
         for migration in package():
             connection.execute(f"begin;\n{migration.up};\ncommit;".encode())
-    assert history(hosted) == complete(package())
+    assert history(hosted) == complete(hosted, package())
 
 
 def test_all_files_run_in_one_transaction(hosted: Database) -> None:
@@ -242,7 +242,7 @@ def test_all_files_run_in_one_transaction(hosted: Database) -> None:
         assert rows(hosted, "select to_regnamespace('strongroom')") == [(None,)]
         for migration in package():
             connection.execute(migration.up.encode())
-    assert history(hosted) == complete(package())
+    assert history(hosted) == complete(hosted, package())
 
 
 def test_statement_by_statement_is_refused_before_anything_is_made(hosted: Database) -> None:

@@ -34,9 +34,10 @@ begin
         for v_rule in
             select
                 r.table_name,
+                r.table_name::regclass as relation,
                 r.column_name,
                 r.action,
-                r.handler
+                r.handler::regproc as handler
             from strongroom_private.erasure_rules as r
             where r.action <> 'keep'
             order by
@@ -48,14 +49,14 @@ begin
             if v_rule.action = 'delete' then
                 execute format(
                     'delete from %s as t where t.tenant_id = $1 and t.%I = $2',
-                    v_rule.table_name,
+                    v_rule.relation,
                     v_rule.column_name
                 )
                 using p_tenant_id, p_principal_id;
             elsif v_rule.action = 'clear' then
                 execute format(
                     'update %1$s as t set %2$I = null where t.tenant_id = $1 and t.%2$I = $2',
-                    v_rule.table_name,
+                    v_rule.relation,
                     v_rule.column_name
                 )
                 using p_tenant_id, p_principal_id;

@@ -13,7 +13,7 @@ begin
         format(
             'select t.%I from %s as t where t.tenant_id = $1 and t.%I = $2',
             a.attname,
-            r.table_name,
+            r.table_name::regclass,
             r.column_name
         ),
         ' union '

@@ -12,8 +12,8 @@ create table strongroom.deletion_receipt_items (
         FOREIGN KEY (tenant_id, receipt_id) REFERENCES strongroom.deletion_receipts(tenant_id, id) ON DELETE CASCADE,
     constraint action_is_known
         CHECK (action = ANY (ARRAY['delete'::text, 'clear'::text, 'erase'::text])),
-    constraint row_count_is_positive
-        CHECK (row_count > 0)
+    constraint row_count_is_positive_and_safe_in_javascript
+        CHECK (row_count >= 1 AND row_count <= '9007199254740991'::bigint)
 );
 
 comment on table strongroom.deletion_receipt_items is
