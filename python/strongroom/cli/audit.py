@@ -104,7 +104,9 @@ async def seal(
     out = console()
     out.print(Text(f"{sealed} events sealed; the chain ends at {step.last_position}."))
     if step.digest:
-        out.print(Text(f"--known {step.last_position}:{step.digest}", style="dim"), soft_wrap=True)
+        known = f"--known {step.last_position}:{step.digest}"
+        out.print("Kept elsewhere, this shows whether the chain was ever rewritten:")
+        out.print(Text(f"strongroom audit verify {known}", style="dim"), soft_wrap=True)
     return Exit.OK
 
 

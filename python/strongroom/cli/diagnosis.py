@@ -40,46 +40,33 @@ def _print_health(state: Health) -> None:
     out = console()
     well = state.status == "ok"
     have = "none" if state.schema_version is None else str(state.schema_version)
-    out.print(
-        facts(
-            {
-                "status": Text(state.status, style="bold green" if well else "bold yellow"),
-                "adapter": state.adapter,
-                "server": state.server_version or "-",
-                "schema": f"version {have}; this package has {state.target_version}",
-                "role": state.role or "-",
-                "capabilities": ", ".join(state.capabilities),
-            }
-        )
-    )
+    shown: dict[str, object] = {
+        "status": Text(state.status, style="bold green" if well else "bold yellow"),
+        "adapter": state.adapter,
+        "server": state.server_version or "-",
+        "schema": f"version {have}; this package has {state.target_version}",
+        "role": state.role or "-",
+        "capabilities": ", ".join(state.capabilities),
+    }
     if state.runs is not None:
         queue = state.runs
-        out.print(
-            facts(
-                {
-                    "runs ready": f"{queue.ready}, the oldest since {moment(queue.oldest_ready_at)}"
-                    if queue.ready
-                    else "0",
-                    "runs queued": str(queue.queued),
-                    "runs running": f"{queue.running}, {queue.expired_leases} with an ended lease",
-                    "runs waiting": f"{queue.waiting} for a person, {queue.retry_pending} to retry",
-                }
-            )
-        )
+        oldest = f", the oldest since {moment(queue.oldest_ready_at)}" if queue.ready else ""
+        shown |= {
+            "runs ready": f"{queue.ready}{oldest}",
+            "runs queued": str(queue.queued),
+            "runs running": f"{queue.running}, {queue.expired_leases} with an ended lease",
+            "runs waiting": f"{queue.waiting} for a person, {queue.retry_pending} to retry",
+        }
     if state.files is not None and state.blob_removals is not None:
         uploads, removals = state.files, state.blob_removals
-        out.print(
-            facts(
-                {
-                    "uploads pending": f"{uploads.pending}, {uploads.overdue} for more than an hour",
-                    "bytes to remove": f"{removals.waiting + removals.claimed},"
-                    f" {removals.failing} have failed before,"
-                    f" the oldest since {moment(removals.oldest_requested_at)}"
-                    if removals.oldest_requested_at
-                    else "0",
-                }
-            )
+        shown["uploads pending"] = f"{uploads.pending}, {uploads.overdue} for more than an hour"
+        shown["bytes to remove"] = (
+            f"{removals.waiting + removals.claimed}, {removals.failing} have failed before,"
+            f" the oldest since {moment(removals.oldest_requested_at)}"
+            if removals.oldest_requested_at
+            else "0"
         )
+    out.print(facts(shown))
     for warning in state.warnings:
         out.print(Text(f"warning  {printable(warning)}", style="yellow"))
 

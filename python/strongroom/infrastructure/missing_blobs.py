@@ -8,7 +8,7 @@ from strongroom.errors import MissingCapability
 
 REMEDY = (
     "Give connect() a blob store: blobs='file:///some/folder', blobs='memory:', or an object that is a"
-    " strongroom.ports.BlobStore."
+    " strongroom.ports.BlobStore. On the command line: --blobs file:///some/folder, or STRONGROOM_BLOBS."
 )
 
 
