@@ -52,17 +52,26 @@ STATUSES = {
 CLASSES = {"08": 503, "53": 503, "54": 500, "57": 500, "58": 500, "XX": 500, "28": 403, "0L": 403}
 
 
-def make_token(role: str, *, secret: str = SECRET, expires_in: float = 3600, **claims: Any) -> str:
+KEYS_LAST = 10 * 365 * 86_400
+"""Seconds a project's own keys are good for, as Supabase makes them; a user's token lasts an hour."""
+
+
+def make_token(
+    role: str, *, secret: str = SECRET, expires_in: float = KEYS_LAST, **claims: Any
+) -> str:
     """Return a signed JWT, as Supabase makes them."""
     now = int(time.time())
     body = {"role": role, "iat": now, "exp": int(now + expires_in), **claims}
     return jwt.encode(body, secret, algorithm="HS256")
 
 
-def user_token(tenant_id: str, principal_id: str, **more: Any) -> str:
+def user_token(
+    tenant_id: str, principal_id: str, *, expires_in: float = 3600, **more: Any
+) -> str:
     """Return the access token of a signed-in user."""
     return make_token(
         "authenticated",
+        expires_in=expires_in,
         sub=principal_id,
         app_metadata={"tenant_id": tenant_id},
         user_metadata={"tenant_id": "forged", "role_ids": ["admin"]},
