@@ -11,19 +11,25 @@ declare
     v_schema text;
 begin
     -- pgvector, wherever it was installed and where this role may use it, is the faster way to the
-    -- same numbers; nothing needs it.
+    -- same numbers; nothing needs it. Its cosine multiplies in single precision, where the squares
+    -- of very large and very small numbers are lost, so it is given directions (length 1).
     select n.nspname
     into v_schema
     from pg_extension as e
     inner join pg_namespace as n on n.oid = e.extnamespace
     where e.extname = 'vector'
-        and has_schema_privilege(n.oid, 'usage');
+        and has_schema_privilege(n.oid, 'usage')
+        -- Since pgvector 0.7.
+        and to_regproc(format('%I.l2_normalize', n.nspname)) is not null;
     if found then
         return query execute format(
             $query$
                 select
                     m.id,
-                    1 - (m.embedding::%1$I.vector operator(%1$I.<=>) $3::%1$I.vector)
+                    1 - (
+                        %1$I.l2_normalize(m.embedding::%1$I.vector)
+                        operator(%1$I.<=>) %1$I.l2_normalize($3::%1$I.vector)
+                    )
                 from strongroom.memories as m
                 where m.tenant_id = $1
                     and m.principal_id = $2
