@@ -4,6 +4,9 @@ from collections.abc import Generator
 
 import pytest
 
+KEPT_OPEN = {"test_postgresql.py", "test_supabase.py", "isolation_on_a_given_database.py"}
+"""Modules whose store stays open from test to test, as it does in a program."""
+
 HAS_FAILED = pytest.StashKey[bool]()
 """Whether the test itself has failed, for the teardown of its fixtures."""
 
@@ -11,7 +14,7 @@ HAS_FAILED = pytest.StashKey[bool]()
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the tests on servers share a loop, and with it an open store."""
     for item in items:
-        if item.path.name == "test_postgresql.py" and item.get_closest_marker("asyncio"):
+        if item.path.name in KEPT_OPEN and item.get_closest_marker("asyncio"):
             item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
 
 

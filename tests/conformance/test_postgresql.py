@@ -1,8 +1,7 @@
 """The suite on real servers: each version, each way of installing, each way of connecting."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
@@ -10,7 +9,7 @@ import pytest_asyncio
 from strongroom.conformance import *  # noqa: F403
 from strongroom.conformance import Adapter
 from tests.conformance.adapters import open_adapter
-from tests.conformance.conftest import HAS_FAILED
+from tests.conformance.opened import Opened
 from tests.servers import Database, PgBouncer, ServerPark, Templates
 
 
@@ -63,40 +62,14 @@ def place(
         database.drop()
 
 
-@dataclass
-class Opened:
-    """The adapter of one place. It stays open from test to test, as it does in a program.
-
-    A new connection has to learn the catalog and to compile every function that is called on it,
-    which costs a short test far more than what it is about.
-    """
-
-    place: Place
-    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    _adapter: Adapter | None = None
-
-    async def get(self) -> Adapter:
-        if self._adapter is None:
-            self._adapter = await self._stack.enter_async_context(
-                open_adapter(self.place.database, self.place.way.connect, self.place.bouncer)
-            )
-        return self._adapter
-
-    async def close(self) -> None:
-        self._adapter = None
-        await self._stack.aclose()
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(place: Place) -> AsyncIterator[Opened]:
-    opened = Opened(place)
+    opened = Opened(lambda: open_adapter(place.database, place.way.connect, place.bouncer))
     yield opened
     await opened.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def adapter(request: pytest.FixtureRequest, opened: Opened) -> AsyncIterator[Adapter]:
-    yield await opened.get()
-    if request.node.stash.get(HAS_FAILED, False):
-        # Whatever it has left behind is no reason for the next one to fail.
-        await opened.close()
+    async for adapter in opened.lend(request):
+        yield adapter

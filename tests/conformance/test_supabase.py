@@ -9,10 +9,12 @@ import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import pytest_asyncio
 
 from strongroom.conformance import *  # noqa: F403
 from strongroom.conformance import Adapter
 from tests.conformance.adapters import LookAt, Project, open_api_adapter
+from tests.conformance.opened import Opened
 from tests.platform.postgrest import postgrest
 from tests.servers import Templates
 
@@ -38,7 +40,14 @@ def project(templates: Templates) -> Iterator[Project]:
     database.drop()
 
 
-@pytest.fixture
-async def adapter(project: Project) -> AsyncIterator[Adapter]:
-    async with open_api_adapter(project) as adapter:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(project: Project) -> AsyncIterator[Opened]:
+    opened = Opened(lambda: open_api_adapter(project))
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def adapter(request: pytest.FixtureRequest, opened: Opened) -> AsyncIterator[Adapter]:
+    async for adapter in opened.lend(request):
         yield adapter
