@@ -156,8 +156,8 @@ FAULTS: dict[str, dict[str, dict[str, Call]]] = {
 }
 
 SECTIONS = {
-    "a_stale_claim_writes_events": "late_workers and append_events",
-    "a_stale_claim_finishes": "late_workers and finish",
+    "a_stale_claim_writes_events": "late_workers",
+    "a_stale_claim_finishes": "late_workers",
     "two_workers_hold_a_run": "run_claims",
     "a_turn_forgets_the_state": "run_endings",
     "repeated_events_are_new": "run_events",
