@@ -1652,10 +1652,15 @@ begin
     end if;
     perform strongroom_private.check_id('principal_id', p_principal_id);
     perform strongroom_private.check_id('memory_id', p_memory_id);
+    -- As lock_memory, but nothing is made for who has nothing: a late call must not bring back the
+    -- name of a person who was erased.
     select s.salt
     into v_salt
-    from strongroom_private.lock_memory(p_tenant_id, p_principal_id) as s;
-    deleted := strongroom_private.forget_facts(
+    from strongroom.memory_settings as s
+    where s.tenant_id = p_tenant_id
+        and s.principal_id = p_principal_id
+    for no key update;
+    deleted := found and strongroom_private.forget_facts(
         p_tenant_id, p_principal_id, v_salt, p_memory_id
     ) > 0;
     return next;
