@@ -36,11 +36,14 @@ def squawk(*paths: Path) -> subprocess.CompletedProcess[str]:
     return run(Path(sys.executable).with_name("squawk"), "--config", ".squawk.toml", *paths)
 
 
-@pytest.mark.parametrize("paths", [MIGRATIONS, STORIES], ids=["migrations", "stories"])
-def test_sqlfluff_has_no_complaint(paths: list[Path]) -> None:
-    done = sqlfluff(*paths)
-    assert done.returncode == 0, done.stdout
-    assert "WARNING" not in done.stdout + done.stderr
+def test_lint_reads_every_file() -> None:
+    """What `make lint` gives to sqlfluff, which it runs itself: it takes minutes."""
+    recipe = (ROOT / "Makefile").read_text().split("lint: ")[1].split(".PHONY")[0]
+    assert "sql/migrations/*.sql" in recipe
+    assert "find supabase/tests -name '*.sql'" in recipe
+    assert "sqlfluff lint" in recipe
+    assert MIGRATIONS
+    assert STORIES
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,7 @@ def make_token(
     return jwt.encode(body, secret, algorithm="HS256")
 
 
-def user_token(
-    tenant_id: str, principal_id: str, *, expires_in: float = 3600, **more: Any
-) -> str:
+def user_token(tenant_id: str, principal_id: str, *, expires_in: float = 3600, **more: Any) -> str:
     """Return the access token of a signed-in user."""
     return make_token(
         "authenticated",
