@@ -7,8 +7,8 @@
 -- Without it  Where pgvector 0.8 or newer is missing and cannot be created, this is recorded as
 --             skipped, with the reason. Everything else works; search by words, too. Once pgvector
 --             is there, `strongroom migrate apply` runs this again, whatever came after it.
--- Where       pgvector may live in any schema; a new one is made in extensions where there is such a
---             schema (Supabase), else in public. The way back leaves it: others may use it.
+-- Where       pgvector may live in any schema; a new one is made in extensions where there is such
+--             a schema (Supabase), else in public. The way back leaves it: others may use it.
 -- Indexes     Which there are is the administrator's choice: strongroom_private.create_vector_index
 --             adds one, and search compares one by one where there is none.
 
