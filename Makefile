@@ -85,8 +85,8 @@ node_modules/.ready: package.json package-lock.json
 ##@ Tests by kind
 
 .PHONY: test-unit
-test-unit: $(READY) ## Models, importing, in-memory adapter, command line without a server
-	@$(PYTEST) $(wildcard tests/unit tests/importing) $(ARGS)
+test-unit: $(READY) ## Models, importing, ingestion, in-memory adapter, command line without a server
+	@$(PYTEST) $(wildcard tests/unit tests/importing tests/ingestion) $(ARGS)
 
 .PHONY: test-conformance
 test-conformance: $(READY) ## The shared suite, on every adapter, server and role

@@ -19,8 +19,10 @@ from strongroom.cli import (
     endings,
     files,
     imports,
+    ingest,
     migrate,
     runs,
+    search,
     supabase,
     usage,
     workers,
@@ -38,6 +40,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("import")(imports.import_)
+app.command("ingest")(ingest.ingest)
+app.command("search")(search.search)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(runs.app, name="runs")
 app.add_typer(agents.app, name="agents")

@@ -66,6 +66,23 @@ Blobs = Annotated[
         show_default=False,
     ),
 ]
+Embed = Annotated[
+    str | None,
+    typer.Option(
+        help="What embeds: wordllama, minilm, or module:function."
+        " (Default: what the collection is embedded with.)",
+        rich_help_panel="Embeddings",
+        show_default=False,
+    ),
+]
+EmbedVersion = Annotated[
+    str | None,
+    typer.Option(
+        help="The version of module:function; another one is another model.",
+        rich_help_panel="Embeddings",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[
     bool,
     typer.Option(
