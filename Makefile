@@ -119,6 +119,10 @@ test-push: setup ## `supabase db push`, advisors and lint, with the real CLI (No
 test-supabase: $(READY) ## The whole suite over Supabase's API with the real client, on a stand-in (or STRONGROOM_TEST_SUPABASE_URL)
 	@$(PYTEST) $(PARALLEL) tests/conformance/test_supabase.py tests/platform/test_postgrest.py $(ARGS)
 
+.PHONY: test-adapters
+test-adapters: $(READY) ## Redis: the suite's sections and kills, on servers that it starts (Debian's redis-server)
+	@$(PYTEST) $(PARALLEL) tests/adapters $(ARGS)
+
 .PHONY: test-pgtap
 test-pgtap: $(READY) ## The stories of supabase/tests, by pg_prove (Debian's packages)
 	@$(PYTEST) tests/pgtap $(ARGS)

@@ -10,6 +10,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from strongroom.client import Strongroom, check_features
 from strongroom.errors import InvalidArgument
+from strongroom.infrastructure.adapters import with_adapters
 from strongroom.infrastructure.blob_urls import open_blobs
 from strongroom.infrastructure.listening import ConnectToListen, listening_connection
 from strongroom.models.health import SchemaMode, TextPolicy
@@ -31,6 +32,8 @@ async def connect(
     schema_mode: SchemaMode | None = None,
     features: Iterable[str] = (),
     blobs: str | BlobStore | None = None,
+    locks: str | None = None,
+    realtime: str | None = None,
     pooler: Pooler | None = None,
     text_policy: TextPolicy = "reject",
     pool_min: int = 1,
@@ -53,6 +56,8 @@ async def connect(
         blobs: where the bytes of files lie: ``file:///absolute/folder``, ``memory:`` (gone at the end),
             or an object that is a :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what
             to do.
+        locks: where locks are: ``redis://host:port/database``. None: in the database.
+        realtime: where the change feed is: ``redis://host:port/database``. None: in the database.
         pooler: ``transaction`` behind PgBouncer or Supavisor in transaction mode: nothing is prepared.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
@@ -123,6 +128,14 @@ async def connect(
                 await provision(SqlSchemaManager(transport.connection), mode)
             capabilities = await find_capabilities(transport)
             store = sql_store(transport, as_owner, to_listen, capabilities, blob_store)
+        store = await with_adapters(
+            stack,
+            store,
+            locks=locks,
+            realtime=realtime,
+            text_policy=text_policy,
+            keeps_up=connection is None,
+        )
         check_features(features, store.capabilities, adapter)
         yield store
 

@@ -1,0 +1,143 @@
+"""A store whose jobs, locks or change feed are not the database's: put together, also in units of work."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol, cast
+
+from strongroom.client import Strongroom, UnitOfWork
+from strongroom.errors import StrongroomError, TenantMismatch
+from strongroom.infrastructure.redis_server import RedisServer
+from strongroom.infrastructure.redis_upkeep import discard_tenant
+from strongroom.infrastructure.tenant_states import TenantStates, Watching
+from strongroom.models.health import Health
+
+log = logging.getLogger("strongroom.adapters")
+
+
+class UnitPort(Protocol):
+    """A port of an adapter within one unit of work, whose transaction it cannot join."""
+
+    async def prepare(self) -> None:
+        """Before the commit; an error undoes the unit."""
+        ...
+
+    async def committed(self) -> None:
+        """After the commit; what fails here is told and made good later, and never raised."""
+        ...
+
+    async def undone(self) -> None:
+        """After the unit has failed; never raises."""
+        ...
+
+    def nested(self, unit: UnitOfWork) -> UnitPort:
+        """Return the port within a nested unit, of which ``merge`` takes over what succeeded."""
+        ...
+
+    def merge(self, nested: Any) -> None:
+        """Take over what a nested unit did; one that fails is never merged."""
+        ...
+
+
+class ComposablePort(Protocol):
+    """A port of an adapter that can be composed with a store."""
+
+    def join(self, unit: UnitOfWork) -> UnitPort:
+        """Return the port within a unit of work of the store."""
+        ...
+
+
+def same_tenant(unit_tenant_id: str, tenant_id: str) -> None:
+    """Refuse another tenant than the unit's.
+
+    Raises:
+        TenantMismatch: SR021.
+    """
+    if unit_tenant_id != tenant_id:
+        raise TenantMismatch(
+            "tenant_id is not the tenant of the unit of work",
+            detail={"path": "tenant_id"},
+            hint="One unit of work serves one tenant; begin another for another tenant.",
+        )
+
+
+def composed(
+    store: Strongroom,
+    ports: Mapping[str, ComposablePort],
+    tenants: TenantStates,
+    servers: tuple[RedisServer, ...] = (),
+) -> Strongroom:
+    """Return the store with some of its ports replaced.
+
+    Args:
+        store: the database's.
+        ports: attribute -> port.
+        tenants: what those ports know of tenants, kept right by what is done on this store.
+        servers: their servers, whose ``warnings`` belong to the store's health.
+    """
+
+    async def read_health() -> Health:
+        health = await store.read_health()
+        warnings = tuple(warning for server in servers for warning in server.warnings)
+        if not warnings:
+            return health
+        return health.replace(status="degraded", warnings=(*health.warnings, *warnings))
+
+    async def discard(which: str, tenant_id: str) -> None:
+        for server in servers:
+            try:
+                await discard_tenant(server, which, tenant_id)
+            except StrongroomError as error:
+                log.warning("what a purged tenant has left in Redis is deleted later: %s", error)
+
+    def begin(tenant_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        return _unit_of_work(store, ports, tenants, tenant_id)
+
+    return replace(
+        store,
+        **cast("dict[str, Any]", dict(ports)),
+        tenants=cast("Any", Watching(store.tenants, tenants, discard)),
+        begin=begin,
+        read_health=read_health,
+    )
+
+
+@asynccontextmanager
+async def _unit_of_work(
+    store: Strongroom,
+    ports: Mapping[str, ComposablePort],
+    tenants: TenantStates,
+    tenant_id: str,
+) -> AsyncIterator[UnitOfWork]:
+    inside: dict[str, UnitPort] = {}
+    try:
+        async with store.begin(tenant_id) as unit:
+            inside = {name: port.join(unit) for name, port in ports.items()}
+            yield _with(unit, inside)
+            for port in inside.values():
+                await port.prepare()
+    except BaseException:
+        for port in inside.values():
+            await port.undone()
+        raise
+    finally:
+        tenants.forget()
+    for port in inside.values():
+        await port.committed()
+
+
+def _with(unit: UnitOfWork, ports: Mapping[str, UnitPort]) -> UnitOfWork:
+    """Return the unit with these ports, and the units in it."""
+
+    @asynccontextmanager
+    async def nested(tenant_id: str) -> AsyncIterator[UnitOfWork]:
+        async with unit.begin_nested(tenant_id) as inner:
+            children = {name: port.nested(inner) for name, port in ports.items()}
+            yield _with(inner, children)
+        for name, port in ports.items():
+            port.merge(children[name])
+
+    return replace(unit, **cast("dict[str, Any]", dict(ports)), begin_nested=nested)

@@ -1,0 +1,1 @@
+"""Redis, BullMQ and S3 against real servers."""

@@ -1,0 +1,36 @@
+"""One server of each kind for all tests here."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.servers.redis_server import RedisProcess
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[RedisProcess]:
+    """A Redis that keeps what it acknowledges."""
+    server = RedisProcess()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+GENERIC = ("isolation", "deletion", "text", "arguments")
+OURS = re.compile(r"\[(jobs|locks|realtime)[.\]-]")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Let the suite's tests share a loop, and of the generic ones take those about these ports."""
+    others = []
+    for item in items:
+        if item.path.parent.name == "adapters" and item.path.name == "test_conformance.py":
+            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
+            section = item.name.split("_")[1]
+            if section in GENERIC and not OURS.search(item.name):
+                others.append(item)
+    for item in others:
+        items.remove(item)
+    config.hook.pytest_deselected(items=others)
