@@ -219,7 +219,7 @@ async def health_of(
         capabilities: what the adapter can do, whether or not it has vector search here.
     """
     row = _HEALTH.validate_json(await transport.call("read_health", {}))[0]
-    warnings = tuple(_warnings(row, target))
+    warnings = (*_warnings(row, target), *await _realtime_warnings(transport, row))
     return Health(
         adapter=adapter,
         status="degraded" if warnings else "ok",
@@ -232,14 +232,34 @@ async def health_of(
     )
 
 
-def _vector_search(row: _HealthRow) -> frozenset[Capability]:
+def _has_migration(row: _HealthRow, name: str) -> bool:
     known = {migration.name: migration.version for migration in load_migrations()}
-    has_vectors = (
+    return (
         row.schema_version is not None
-        and row.schema_version >= known["vectors"]
-        and "vectors" not in row.skipped_migrations
+        and row.schema_version >= known[name]
+        and name not in row.skipped_migrations
     )
-    return frozenset({"vector_search"} if has_vectors else ())
+
+
+def _vector_search(row: _HealthRow) -> frozenset[Capability]:
+    return frozenset({"vector_search"} if _has_migration(row, "vectors") else ())
+
+
+class _RealtimeFinding(Record):
+    check_name: str
+    object_name: str
+    problem: str
+    hint: str
+
+
+_FINDINGS = TypeAdapter(list[_RealtimeFinding])
+
+
+async def _realtime_warnings(transport: Transport, row: _HealthRow) -> list[str]:
+    if row.caller_kind != "host" or not _has_migration(row, "realtime"):
+        return []
+    found = _FINDINGS.validate_json(await transport.call("diagnose_realtime", {}))
+    return [f"Realtime, {f.object_name}: {f.problem}. {f.hint}" for f in found]
 
 
 def _warnings(row: _HealthRow, target: int) -> list[str]:

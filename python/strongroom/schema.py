@@ -154,6 +154,12 @@ class SqlSchemaManager:
                     " from strongroom.diagnose() as d"
                 )
                 rows = await cursor.fetchall()
+                if await _has_realtime_checks(connection):
+                    cursor = await connection.execute(
+                        "select d.check_name, d.object_name, d.problem, d.hint"
+                        " from strongroom.diagnose_realtime() as d"
+                    )
+                    rows += await cursor.fetchall()
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
         findings += [Finding(check=r[0], object=r[1], problem=r[2], hint=r[3]) for r in rows]
@@ -197,6 +203,14 @@ async def _current_version(connection: Connection) -> int:
     )
     row = await cursor.fetchone()
     return int(row[0]) if row else 0
+
+
+async def _has_realtime_checks(connection: Connection) -> bool:
+    cursor = await connection.execute(
+        "select to_regprocedure('strongroom.diagnose_realtime()') is not null"
+    )
+    row = await cursor.fetchone()
+    return bool(row and row[0])
 
 
 async def _skipped(connection: Connection) -> dict[int, str]:

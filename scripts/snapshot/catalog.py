@@ -25,6 +25,7 @@ _ROLES = """
 create role anon nologin noinherit;
 create role authenticated nologin noinherit;
 create role service_role nologin noinherit bypassrls;
+create role supabase_auth_admin nologin noinherit;
 """
 
 _COLUMNS = """

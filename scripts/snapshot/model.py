@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-ROLES = ("strongroom_host", "service_role", "authenticated", "anon", "PUBLIC")
+ROLES = (
+    "strongroom_host",
+    "service_role",
+    "authenticated",
+    "supabase_auth_admin",
+    "anon",
+    "PUBLIC",
+)
 
 
 @dataclass(frozen=True)

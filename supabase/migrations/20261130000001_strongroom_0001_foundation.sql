@@ -686,7 +686,9 @@ create table strongroom_private.grants (
     constraint privilege_is_known
         check (privilege in ('usage', 'select', 'insert', 'update', 'delete', 'execute')),
     constraint role_is_a_published_one
-        check (role_name in ('strongroom_host', 'service_role', 'authenticated'))
+        check (
+            role_name in ('strongroom_host', 'service_role', 'authenticated', 'supabase_auth_admin')
+        )
 );
 comment on table strongroom_private.grants is
     'The published grant matrix: which role may do what with which object. anon and PUBLIC have'
@@ -748,7 +750,10 @@ declare
     v_grant record;
 begin
     foreach v_role in array
-        array['public', 'anon', 'authenticated', 'service_role', 'strongroom_host']
+        array[
+            'public', 'anon', 'authenticated', 'service_role', 'strongroom_host',
+            'supabase_auth_admin'
+        ]
     loop
         continue when v_role <> 'public' and to_regrole(v_role) is null;
         execute format(
@@ -866,7 +871,9 @@ as $$
         from actual as a
         left join pg_roles as r on r.oid = a.grantee
         where a.grantee = 0
-            or r.rolname in ('anon', 'authenticated', 'service_role', 'strongroom_host')
+            or r.rolname in (
+                'anon', 'authenticated', 'service_role', 'strongroom_host', 'supabase_auth_admin'
+            )
     ),
     wanted as (
         select
@@ -2097,19 +2104,49 @@ comment on column strongroom.memberships.last_write_id is
 comment on column strongroom.memberships.created_at is 'When the member was added.';
 comment on column strongroom.memberships.updated_at is 'When it last changed.';
 
+create index memberships_by_principal on strongroom.memberships (principal_id, tenant_id);
+comment on index strongroom.memberships_by_principal is
+    'Where somebody who signs in is a member.';
+
+create function strongroom_private.signing_principal()
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- The setting alone is worth nothing: it counts only where the statement has the owner's
+    -- rights, that is, inside the definer function that sets it.
+    if current_user = (
+        select pg_get_userbyid(n.nspowner)
+        from pg_namespace as n
+        where n.nspname = 'strongroom'
+    ) then
+        return nullif(current_setting('strongroom.signing_principal', true), '');
+    end if;
+    return null;
+end
+$$;
+comment on function strongroom_private.signing_principal() is
+    'Whom add_token_claims makes a token for, inside that function; else null.';
+
 alter table strongroom.memberships enable row level security;
 alter table strongroom.memberships force row level security;
 create policy members_read_their_own on strongroom.memberships
     for select
     using (
-        tenant_id = (select strongroom_private.current_tenant())
-        and (
-            (select strongroom_private.is_trusted())
-            or principal_id = (select strongroom_private.current_principal())
+        (
+            tenant_id = (select strongroom_private.current_tenant())
+            and (
+                (select strongroom_private.is_trusted())
+                or principal_id = (select strongroom_private.current_principal())
+            )
         )
+        or principal_id = (select strongroom_private.signing_principal())
     );
 comment on policy members_read_their_own on strongroom.memberships is
-    'A host reads the bound tenant''s members, a user only their own membership.';
+    'A host reads the bound tenant''s members, a user only their own membership; signing in, those'
+    ' of the one who signs in.';
 create policy host_inserts on strongroom.memberships
     for insert
     with check (
@@ -2346,6 +2383,59 @@ $$;
 comment on function strongroom.remove_member(text, text) is
     'Remove a principal from a tenant; says whether there was one. What the principal owns stays.'
     ' Errors: SR001, SR010, SR020. Callers: hosts.';
+
+-- SECURITY DEFINER: Supabase Auth calls it, as supabase_auth_admin, before there is a token that a
+-- policy could ask. It reads the memberships of the one principal whom Auth names, nothing else.
+create function strongroom_private.add_token_claims(p_event jsonb)
+returns jsonb
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_claims jsonb := coalesce(nullif(p_event -> 'claims', 'null'), '{}');
+    v_metadata jsonb;
+    v_wanted text;
+    v_member strongroom.memberships;
+    v_count bigint;
+begin
+    -- Only what a host wrote: user_metadata, which users write, is not looked at.
+    v_metadata := case jsonb_typeof(v_claims -> 'app_metadata')
+        when 'object' then v_claims -> 'app_metadata' else '{}'
+    end;
+    v_wanted := strongroom_private.read_text_claim(v_metadata, '{tenant_id}');
+    perform set_config('strongroom.signing_principal', coalesce(p_event ->> 'user_id', ''), true);
+    select count(*)
+    into v_count
+    from strongroom.memberships as m
+    where m.principal_id = (select strongroom_private.signing_principal())
+        and (v_wanted is null or m.tenant_id = v_wanted);
+    -- Who is a member of several tenants, and of whom no host has said which, belongs to none.
+    if v_count = 1 then
+        select m.*
+        into v_member
+        from strongroom.memberships as m
+        where m.principal_id = (select strongroom_private.signing_principal())
+            and (v_wanted is null or m.tenant_id = v_wanted);
+    end if;
+    perform set_config('strongroom.signing_principal', '', true);
+    v_metadata := v_metadata - '{tenant_id,role_ids}'::text[];
+    if v_count = 1 then
+        v_metadata := v_metadata || jsonb_build_object(
+            'tenant_id', v_member.tenant_id, 'role_ids', to_jsonb(v_member.role_ids)
+        );
+    end if;
+    return p_event || jsonb_build_object(
+        'claims', v_claims || jsonb_build_object('app_metadata', v_metadata)
+    );
+end
+$$;
+comment on function strongroom_private.add_token_claims(jsonb) is
+    'Supabase''s custom access token hook: puts tenant and roles of the user''s membership into'
+    ' app_metadata of the token, and takes out what memberships do not say. A member of several'
+    ' tenants gets the one in app_metadata.tenant_id of the user, which hosts set. SECURITY'
+    ' DEFINER, see its comment in the migration. Callers: supabase_auth_admin.';
 
 create function strongroom.list_members(
     p_tenant_id text,
@@ -3630,6 +3720,12 @@ select strongroom_private.publish_grant(
     'schema', '{strongroom,strongroom_private}', '{usage}',
     '{strongroom_host,service_role,authenticated}'
 );
+select strongroom_private.publish_grant(
+    'schema', '{strongroom_private}', '{usage}', '{supabase_auth_admin}'
+);
+select strongroom_private.publish_grant(
+    'function', '{strongroom_private.add_token_claims}', '{execute}', '{supabase_auth_admin}'
+);
 -- Helpers that policies and functions call with the caller's own rights.
 select strongroom_private.publish_grant(
     'function',
@@ -3655,6 +3751,7 @@ select strongroom_private.publish_grant(
         strongroom_private.read_text_claim,
         strongroom_private.bound_tenant,
         strongroom_private.current_principal,
+        strongroom_private.signing_principal,
         strongroom_private.is_active_tenant,
         strongroom_private.current_tenant,
         strongroom_private.enter_tenant,

@@ -2346,6 +2346,14 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('resolved_by', p_resolved_by);
+    if not strongroom_private.is_trusted() then
+        return query
+        select c.*
+        from strongroom_private.answer_question_as_user(
+            p_tenant_id, p_interaction_id, p_answer, p_resolved_by
+        ) as c;
+        return;
+    end if;
     if octet_length(v_answer::text) > 65536 then
         perform strongroom_private.fail(
             'limit_exceeded', 'answer must be a JSON value of at most 65536 bytes',
@@ -2384,7 +2392,89 @@ end
 $$;
 comment on function strongroom.answer_question(text, text, jsonb, text) is
     'Answer a question; its run is queued with the last answer. Outcome resolved, already_resolved'
-    ' (a repeat changes nothing) or expired. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+    ' (a repeat changes nothing) or expired. Errors: SR001, SR004, SR010, SR020. Callers: hosts,'
+    ' users who are asked.';
+
+create function strongroom_private.require_asked_user(
+    p_tenant_id text,
+    p_interaction_id text,
+    p_resolved_by text
+)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_principal_id text := strongroom_private.current_principal();
+    v_is_asked boolean;
+begin
+    perform strongroom_private.check_id('interaction_id', p_interaction_id);
+    if p_resolved_by is distinct from v_principal_id then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'resolved_by is not the signed-in user',
+            '{"path": "resolved_by"}',
+            'A user answers and decides only as themselves.'
+        );
+    end if;
+    select
+        case
+            when i.addressee_id is not null then i.addressee_id = v_principal_id
+            else c.owner_id = v_principal_id
+                or strongroom_private.is_participant(c.tenant_id, c.id)
+        end
+    into v_is_asked
+    from strongroom.interactions as i
+    inner join strongroom.conversations as c
+        on c.tenant_id = i.tenant_id
+        and c.id = i.conversation_id
+    where i.tenant_id = p_tenant_id
+        and i.id = p_interaction_id
+        and strongroom_private.is_readable_conversation(c.tenant_id, c.id, v_principal_id);
+    if v_is_asked is null then
+        perform strongroom_private.fail_missed_write('interaction', null, null);
+    elsif not v_is_asked then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'the signed-in user is not the one who is asked',
+            '{"path": "interaction_id"}',
+            'The addressee answers; where there is none, the conversation''s owner or a'
+            ' participant.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.require_asked_user(text, text, text) is
+    'The signed-in user must be the addressee of the interaction, or where it has none the owner or'
+    ' a participant of its conversation, and resolve it as themselves. Errors: SR001, SR010,'
+    ' SR020.';
+
+-- SECURITY DEFINER: a user has no right to update interactions, and none to queue runs. This lets
+-- the one who is asked, and nobody else, answer.
+create function strongroom_private.answer_question_as_user(
+    p_tenant_id text,
+    p_interaction_id text,
+    p_answer jsonb,
+    p_resolved_by text
+)
+returns setof strongroom.resolved_interaction
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.require_asked_user(p_tenant_id, p_interaction_id, p_resolved_by);
+    return query
+    select c.*
+    from strongroom.answer_question(p_tenant_id, p_interaction_id, p_answer, p_resolved_by) as c;
+end
+$$;
+comment on function strongroom_private.answer_question_as_user(text, text, jsonb, text) is
+    'The way of users into answer_question. SECURITY DEFINER, see its comment in the migration.'
+    ' Errors: SR001, SR004, SR010, SR020.';
 
 create function strongroom_private.expire_interaction(p_tenant_id text, p_interaction_id text)
 returns boolean
@@ -2544,6 +2634,14 @@ begin
     perform strongroom_private.check_choice(
         'decision', p_decision, '{allow-once,allow-conversation,allow-always,deny}'
     );
+    if not strongroom_private.is_trusted() then
+        return query
+        select c.*
+        from strongroom_private.decide_approval_as_user(
+            p_tenant_id, p_interaction_id, p_decision, p_resolved_by
+        ) as c;
+        return;
+    end if;
     v_interaction := strongroom_private.lock_interaction(p_tenant_id, p_interaction_id);
     if v_interaction.kind <> 'approval' then
         perform strongroom_private.fail(
@@ -2608,7 +2706,54 @@ $$;
 comment on function strongroom.decide_approval(text, text, text, text) is
     'Decide an approval: allow-once, allow-conversation or allow-always (which also mint a grant),'
     ' or deny; its run is queued with the last decision. Outcome resolved, already_resolved (a'
-    ' repeat changes nothing) or expired. Errors: SR001, SR010, SR020. Callers: hosts.';
+    ' repeat changes nothing) or expired. Errors: SR001, SR010, SR020. Callers: hosts, users who'
+    ' are asked; allow-always, for all conversations of the owner, by the owner or hosts alone.';
+
+-- SECURITY DEFINER: a user has no right to update interactions, to queue runs or to mint grants.
+-- This lets the one who is asked, and nobody else, decide.
+create function strongroom_private.decide_approval_as_user(
+    p_tenant_id text,
+    p_interaction_id text,
+    p_decision text,
+    p_resolved_by text
+)
+returns setof strongroom.resolved_interaction
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.require_asked_user(p_tenant_id, p_interaction_id, p_resolved_by);
+    if p_decision = 'allow-always'
+        and not exists (
+            select
+            from strongroom.interactions as i
+            inner join strongroom.conversations as c
+                on c.tenant_id = i.tenant_id
+                and c.id = i.conversation_id
+            where i.tenant_id = p_tenant_id
+                and i.id = p_interaction_id
+                and c.owner_id = p_resolved_by
+        )
+    then
+        perform strongroom_private.fail(
+            'permission_denied',
+            'allow-always holds for all of the owner''s conversations, and this user is not the'
+            ' owner',
+            '{"path": "decision"}',
+            'Decide allow-once or allow-conversation.'
+        );
+    end if;
+    return query
+    select c.*
+    from strongroom.decide_approval(p_tenant_id, p_interaction_id, p_decision, p_resolved_by) as c;
+end
+$$;
+comment on function strongroom_private.decide_approval_as_user(text, text, text, text) is
+    'The way of users into decide_approval. SECURITY DEFINER, see its comment in the migration.'
+    ' Errors: SR001, SR010, SR020.';
 
 create function strongroom.claim_approval(
     p_tenant_id text,
@@ -3962,10 +4107,21 @@ select strongroom_private.publish_grant(
         strongroom.find_checkpoint,
         strongroom.list_checkpoints,
         strongroom.find_interaction,
-        strongroom.list_interactions
+        strongroom.list_interactions,
+        strongroom.answer_question,
+        strongroom.decide_approval
     }',
     '{execute}',
     '{strongroom_host,service_role,authenticated}'
+);
+select strongroom_private.publish_grant(
+    'function',
+    '{
+        strongroom_private.answer_question_as_user,
+        strongroom_private.decide_approval_as_user
+    }',
+    '{execute}',
+    '{authenticated}'
 );
 select strongroom_private.publish_grant(
     'function',
@@ -4000,8 +4156,7 @@ select strongroom_private.publish_grant(
         strongroom.save_checkpoint,
         strongroom.prune_checkpoints,
         strongroom.create_interaction,
-        strongroom.answer_question,
-        strongroom.decide_approval,
+        strongroom_private.require_asked_user,
         strongroom.claim_approval,
         strongroom.expire_interactions,
         strongroom.grant_approval,

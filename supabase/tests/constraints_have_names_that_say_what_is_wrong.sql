@@ -939,6 +939,36 @@ values
         ' values (''acme'', ''private'', ''x'', ''delete'', 0)'
     ),
     (
+        'strongroom.conversation_changes: conversation_changes_pkey',
+        'insert into strongroom.conversation_changes (tenant_id, conversation_id, kind, record_id,'
+        ' sequence)'
+        ' values (''acme'', ''private'', ''messages'', ''x'', 1)'
+    ),
+    (
+        'strongroom.conversation_changes: change_belongs_to_a_conversation',
+        'insert into strongroom.conversation_changes (tenant_id, conversation_id, kind, record_id,'
+        ' sequence)'
+        ' values (''acme'', ''none'', ''messages'', ''x'', 1)'
+    ),
+    (
+        'strongroom.conversation_changes: kind_is_known',
+        'insert into strongroom.conversation_changes (tenant_id, conversation_id, kind, record_id,'
+        ' sequence)'
+        ' values (''acme'', ''stateless'', ''rumour'', ''x'', 1)'
+    ),
+    (
+        'strongroom.conversation_changes: record_id_has_1_to_255_characters',
+        'insert into strongroom.conversation_changes (tenant_id, conversation_id, kind, record_id,'
+        ' sequence)'
+        ' values (''acme'', ''stateless'', ''run_events'', '''', 1)'
+    ),
+    (
+        'strongroom.conversation_changes: sequence_is_positive',
+        'insert into strongroom.conversation_changes (tenant_id, conversation_id, kind, record_id,'
+        ' sequence)'
+        ' values (''acme'', ''stateless'', ''run_events'', ''x'', 0)'
+    ),
+    (
         'strongroom.retention_policies: retention_policies_pkey',
         'insert into strongroom.retention_policies (tenant_id, kind, keep_seconds, version)'
         ' values (''acme'', ''jobs'', 1, 1)'

@@ -42,6 +42,46 @@ values
         'a user has no right to insert: appends as themselves'
     ),
     (
+        'strongroom_private.answer_question_as_user',
+        'a user has no right to update: answers what they are asked'
+    ),
+    (
+        'strongroom_private.decide_approval_as_user',
+        'a user has no right to update: decides what they are asked'
+    ),
+    (
+        'strongroom_private.add_token_claims',
+        'Supabase Auth has no token yet: reads the memberships of the one who signs in'
+    ),
+    (
+        'strongroom_private.tell_of_messages',
+        'writers have no right to broadcast: tells who may read of what was just written'
+    ),
+    (
+        'strongroom_private.tell_of_run_events',
+        'writers have no right to broadcast: tells who may read of what was just written'
+    ),
+    (
+        'strongroom_private.tell_of_run',
+        'writers have no right to broadcast: tells who may read of what was just written'
+    ),
+    (
+        'strongroom_private.tell_of_interaction',
+        'writers have no right to broadcast: tells who may read, and who is asked'
+    ),
+    (
+        'strongroom_private.tell_of_conversation',
+        'writers have no right to broadcast: tells who may read of what was just written'
+    ),
+    (
+        'strongroom_private.tell_of_participant',
+        'writers have no right to broadcast: tells who takes part from now on'
+    ),
+    (
+        'strongroom_private.tell_of_topic_events',
+        'writers have no right to broadcast: tells hosts that follow a topic'
+    ),
+    (
         'strongroom_private.put_memory_as_user',
         'a user has no right to insert: states facts about themselves'
     ),
@@ -246,7 +286,8 @@ select is(
             'strongroom.put_tool_output',
             'strongroom.find_tool_output',
             'strongroom.find_tool_output_head',
-            'strongroom.find_tool_output_slice'
+            'strongroom.find_tool_output_slice',
+            'strongroom_private.write_change'
         )
         then array['enable_seqscan=off']
         -- Nor may it do anything but walk the indexes that are made for claims.
@@ -314,6 +355,8 @@ select is(
                 when f.name ~ '_private\.(dispatch_|list_overdue_|list_tenants_)'
                 then 'if coalesce\(strongroom_private\.caller_kind\(\) <> ''host'', true\) then\s+'
                     'perform strongroom_private\.fail\(\s*''permission_denied'''
+                when f.name = 'strongroom_private.add_token_claims'
+                then 'm\.principal_id = \(select strongroom_private\.signing_principal\(\)\)'
                 else 'enter_tenant\(|current_tenant\(\)|bound_tenant\(\)'
             end
     ),
@@ -352,6 +395,7 @@ select is(
         where f.name like 'strongroom.%'
             and f.name not in (
                 'strongroom.diagnose',
+                'strongroom.diagnose_realtime',
                 'strongroom.read_health',
                 -- Workers serve every tenant.
                 'strongroom.claim_next_runs',

@@ -8,6 +8,7 @@ insert into stories.roles (role_name)
 values
     ('strongroom_host'),
     ('service_role'),
+    ('supabase_auth_admin'),
     ('authenticated'),
     ('anon');
 
@@ -241,6 +242,8 @@ select is(
             and g.object_name not in (
                 'strongroom_private.is_active_tenant',
                 'strongroom_private.is_participant',
+                -- Supabase Auth's alone.
+                'strongroom_private.add_token_claims',
                 'strongroom_private.dispatch_runs',
                 'strongroom_private.list_overdue_tenants',
                 'strongroom_private.erase_person',

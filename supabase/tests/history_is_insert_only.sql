@@ -252,7 +252,12 @@ cross join (
 -- tenant.
 
 select results_eq(
-    $$ select p.table_name, p.row_count from strongroom.purge_conversation('acme', 'open') as p $$,
+    -- How many changes are published depends on whether there is Realtime.
+    $$
+        select p.table_name, p.row_count
+        from strongroom.purge_conversation('acme', 'open') as p
+        where p.table_name <> 'conversation_changes'
+    $$,
     $$
         values
             ('approval_grants', 1::bigint),
@@ -296,7 +301,11 @@ select results_eq(
     'nor does the purge of what never was'
 );
 select results_eq(
-    $$ select p.table_name, p.row_count from strongroom.purge_tenant('acme') as p $$,
+    $$
+        select p.table_name, p.row_count
+        from strongroom.purge_tenant('acme') as p
+        where p.table_name <> 'conversation_changes'
+    $$,
     $$
         values
             ('agent_versions', 1::bigint),

@@ -36,6 +36,7 @@ FIRST_TABLE = {
     11: "strongroom.blob_removals",
     12: "strongroom.artifacts",
     13: "strongroom.deletion_receipts",
+    14: "strongroom.conversation_changes",
 }
 """The first table that each version makes or adds to: its way back names it when it would lose rows."""
 
@@ -210,7 +211,20 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.erase_principal('acme', 'gone', p_receipt_id => 'r1')",
         "select * from strongroom.set_retention_policy('acme', 'jobs', 86400, 0)",
     ],
+    14: ["select * from strongroom.diagnose_realtime()"],
 }
+
+
+_FILL_AS_OWNER: dict[int, list[LiteralString]] = {
+    14: [
+        "select set_config('strongroom.tenant_id', 'acme', false)",
+        (
+            "insert into strongroom.conversation_changes (tenant_id, conversation_id, kind, record_id,"
+            " sequence) values ('acme', 'talk', 'messages', 'm0', 1) on conflict do nothing"
+        ),
+    ]
+}
+"""What only triggers write, where there is Supabase Realtime."""
 
 
 def fill(database: Database, version: int) -> None:
@@ -219,6 +233,9 @@ def fill(database: Database, version: int) -> None:
         return
     with psycopg.connect(database.host_url, autocommit=True) as connection:
         for statement in _FILL[version]:
+            connection.execute(statement)
+    with psycopg.connect(database.migrator_url, autocommit=True) as connection:
+        for statement in _FILL_AS_OWNER.get(version, []):
             connection.execute(statement)
 
 

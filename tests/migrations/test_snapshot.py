@@ -129,14 +129,26 @@ def test_the_grant_matrix_is_the_published_one(files: dict[str, str], database: 
         if not line.startswith("| `"):
             continue
         name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-        roles = ("strongroom_host", "service_role", "authenticated", "anon", "PUBLIC")
+        roles = (
+            "strongroom_host",
+            "service_role",
+            "authenticated",
+            "supabase_auth_admin",
+            "anon",
+            "PUBLIC",
+        )
         for role, cell in zip(roles, cells, strict=True):
             told |= {(name.strip("`"), verb, role) for verb in cell.split(", ") if verb != "-"}
     published = query(
         database, "select object_name, privilege, role_name from strongroom_private.grants"
     )
     assert told == set(published)
-    assert {role for *_, role in told} == {"strongroom_host", "service_role", "authenticated"}
+    assert {role for *_, role in told} == {
+        "strongroom_host",
+        "service_role",
+        "authenticated",
+        "supabase_auth_admin",
+    }
 
 
 def test_the_diagram_shows_every_table_column_and_relation(

@@ -305,4 +305,42 @@ DAMAGES = [
             "grant select on strongroom.evaluation_cases to authenticated",
         )
     ),
+    *(
+        ("who_is_asked_answers_and_nobody_else", damage)
+        for damage in (
+            _body(
+                "require_asked_user(p_tenant_id text, p_interaction_id text, p_resolved_by text)"
+                " returns void language plpgsql stable",
+                "as 'begin end'",
+            ),
+            "revoke execute on function strongroom.decide_approval from authenticated",
+        )
+    ),
+    *(
+        ("subscribers_hear_ids_and_only_where_they_may_read", damage)
+        for damage in (
+            _body(
+                "may_receive(p_topic text) returns boolean language plpgsql stable",
+                "as 'begin return true; end'",
+            ),
+            "alter table strongroom.conversation_changes replica identity default",
+            """
+            alter policy readers_read on strongroom.conversation_changes
+            using (tenant_id = (select strongroom_private.current_tenant()))
+            """,
+        )
+    ),
+    *(
+        ("a_token_says_what_memberships_say", damage)
+        for damage in (
+            _body(
+                "signing_principal() returns text language sql stable",
+                "as $$ select current_setting('strongroom.signing_principal', true) $$",
+            ),
+            _body(
+                "add_token_claims(p_event jsonb) returns jsonb language sql security definer",
+                "as 'select p_event'",
+            ),
+        )
+    ),
 ]

@@ -22,6 +22,7 @@ _API_ROLES = {
     "authenticated": "nologin noinherit",
     "service_role": "nologin noinherit bypassrls",
     "authenticator": "login noinherit",
+    "supabase_auth_admin": "nologin noinherit",
 }
 _PLAIN = "nosuperuser nobypassrls nocreaterole nocreatedb"
 

@@ -29,7 +29,13 @@ from strongroom.conformance.run_helpers import (
     queued,
     where,
 )
-from strongroom.errors import AlreadyExists, InvalidArgument, InvalidTransition, NotFound
+from strongroom.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    InvalidTransition,
+    NotFound,
+    PermissionDenied,
+)
 from strongroom.models import Viewer
 from strongroom.models.interactions import Interaction, ResolvedInteraction
 
@@ -253,3 +259,31 @@ async def test_what_is_not_well_formed_is_refused_and_nothing_is_written(adapter
                 await missing
     assert await everything_of(store, run) == before
     assert isinstance(question, ResolvedInteraction)
+
+
+async def test_who_is_asked_answers_and_nobody_else(adapter: Adapter) -> None:
+    store, run = adapter.store, await claimed(adapter.store)
+    question = await asked(store, run, prompt="Which?", addressee_id=OWNER)
+    approval = await approval_of(store, run)
+    foreign = await asked(store, run, prompt="Which?", addressee_id=STRANGER)
+    async with adapter.user(run.tenant_id, STRANGER) as user:
+        # Who cannot read the conversation learns nothing of it, even when asked.
+        for hidden in (question, foreign):
+            with pytest.raises(NotFound):
+                await user.interactions.answer(**this(hidden), answer=1, resolved_by=STRANGER)
+        with pytest.raises(NotFound):
+            await user.interactions.decide(
+                **this(approval), decision="allow-once", resolved_by=STRANGER
+            )
+    async with adapter.user(run.tenant_id, OWNER) as user:
+        for resolved_by, this_one in ((OWNER, foreign), (STRANGER, question)):
+            with pytest.raises(PermissionDenied):
+                await user.interactions.answer(**this(this_one), answer=1, resolved_by=resolved_by)
+        done = await user.interactions.answer(**this(question), answer=1, resolved_by=OWNER)
+        assert (done.outcome, done.resolved_by) == ("resolved", OWNER)
+        decided = await user.interactions.decide(
+            **this(approval), decision="allow-conversation", resolved_by=OWNER
+        )
+        assert (decided.outcome, decided.decision) == ("resolved", "allow-conversation")
+        again = await user.interactions.decide(**this(approval), decision="deny", resolved_by=OWNER)
+        assert again == decided.replace(outcome="already_resolved")

@@ -14,6 +14,14 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('resolved_by', p_resolved_by);
+    if not strongroom_private.is_trusted() then
+        return query
+        select c.*
+        from strongroom_private.answer_question_as_user(
+            p_tenant_id, p_interaction_id, p_answer, p_resolved_by
+        ) as c;
+        return;
+    end if;
     if octet_length(v_answer::text) > 65536 then
         perform strongroom_private.fail(
             'limit_exceeded', 'answer must be a JSON value of at most 65536 bytes',
@@ -52,7 +60,8 @@ end
 $function$;
 
 comment on function strongroom.answer_question(text, text, jsonb, text) is
-    'Answer a question; its run is queued with the last answer. Outcome resolved, already_resolved (a repeat changes nothing) or expired. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+    'Answer a question; its run is queued with the last answer. Outcome resolved, already_resolved (a repeat changes nothing) or expired. Errors: SR001, SR004, SR010, SR020. Callers: hosts, users who are asked.';
 
+grant execute on function strongroom.answer_question to authenticated;
 grant execute on function strongroom.answer_question to service_role;
 grant execute on function strongroom.answer_question to strongroom_host;

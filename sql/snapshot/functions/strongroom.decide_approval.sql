@@ -15,6 +15,14 @@ begin
     perform strongroom_private.check_choice(
         'decision', p_decision, '{allow-once,allow-conversation,allow-always,deny}'
     );
+    if not strongroom_private.is_trusted() then
+        return query
+        select c.*
+        from strongroom_private.decide_approval_as_user(
+            p_tenant_id, p_interaction_id, p_decision, p_resolved_by
+        ) as c;
+        return;
+    end if;
     v_interaction := strongroom_private.lock_interaction(p_tenant_id, p_interaction_id);
     if v_interaction.kind <> 'approval' then
         perform strongroom_private.fail(
@@ -78,7 +86,8 @@ end
 $function$;
 
 comment on function strongroom.decide_approval(text, text, text, text) is
-    'Decide an approval: allow-once, allow-conversation or allow-always (which also mint a grant), or deny; its run is queued with the last decision. Outcome resolved, already_resolved (a repeat changes nothing) or expired. Errors: SR001, SR010, SR020. Callers: hosts.';
+    'Decide an approval: allow-once, allow-conversation or allow-always (which also mint a grant), or deny; its run is queued with the last decision. Outcome resolved, already_resolved (a repeat changes nothing) or expired. Errors: SR001, SR010, SR020. Callers: hosts, users who are asked; allow-always, for all conversations of the owner, by the owner or hosts alone.';
 
+grant execute on function strongroom.decide_approval to authenticated;
 grant execute on function strongroom.decide_approval to service_role;
 grant execute on function strongroom.decide_approval to strongroom_host;

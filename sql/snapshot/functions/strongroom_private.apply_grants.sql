@@ -10,7 +10,10 @@ declare
     v_grant record;
 begin
     foreach v_role in array
-        array['public', 'anon', 'authenticated', 'service_role', 'strongroom_host']
+        array[
+            'public', 'anon', 'authenticated', 'service_role', 'strongroom_host',
+            'supabase_auth_admin'
+        ]
     loop
         continue when v_role <> 'public' and to_regrole(v_role) is null;
         execute format(

@@ -62,7 +62,9 @@ AS $function$
         from actual as a
         left join pg_roles as r on r.oid = a.grantee
         where a.grantee = 0
-            or r.rolname in ('anon', 'authenticated', 'service_role', 'strongroom_host')
+            or r.rolname in (
+                'anon', 'authenticated', 'service_role', 'strongroom_host', 'supabase_auth_admin'
+            )
     ),
     wanted as (
         select

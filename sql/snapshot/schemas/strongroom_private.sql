@@ -7,3 +7,4 @@ comment on schema strongroom_private is
 grant usage on schema strongroom_private to authenticated;
 grant usage on schema strongroom_private to service_role;
 grant usage on schema strongroom_private to strongroom_host;
+grant usage on schema strongroom_private to supabase_auth_admin;

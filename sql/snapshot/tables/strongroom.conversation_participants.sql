@@ -49,6 +49,10 @@ create policy trusted_inserts on strongroom.conversation_participants
 comment on policy trusted_inserts on strongroom.conversation_participants is
     'Hosts, and users through create_conversation.';
 
+CREATE TRIGGER newcomers_are_told AFTER INSERT ON strongroom.conversation_participants FOR EACH ROW EXECUTE FUNCTION strongroom_private.tell_of_participant();
+comment on trigger newcomers_are_told on strongroom.conversation_participants is
+    'See tell_of_participant.';
+
 grant select on table strongroom.conversation_participants to authenticated;
 grant select, insert, delete on table strongroom.conversation_participants to service_role;
 grant select, insert, delete on table strongroom.conversation_participants to strongroom_host;

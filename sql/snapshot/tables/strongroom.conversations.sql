@@ -145,6 +145,18 @@ CREATE TRIGGER deleted_conversations_hold_their_runs AFTER UPDATE OF deleted_at 
 comment on trigger deleted_conversations_hold_their_runs on strongroom.conversations is
     'See hold_runs_of_deleted_conversation.';
 
+CREATE TRIGGER readers_are_told_of_changes AFTER UPDATE OF version ON strongroom.conversations FOR EACH ROW WHEN (old.version IS DISTINCT FROM new.version) EXECUTE FUNCTION strongroom_private.tell_of_conversation();
+comment on trigger readers_are_told_of_changes on strongroom.conversations is
+    'See tell_of_conversation.';
+
+CREATE TRIGGER readers_are_told_of_new_ones AFTER INSERT ON strongroom.conversations FOR EACH ROW EXECUTE FUNCTION strongroom_private.tell_of_conversation();
+comment on trigger readers_are_told_of_new_ones on strongroom.conversations is
+    'See tell_of_conversation.';
+
+CREATE TRIGGER readers_are_told_of_the_end AFTER DELETE ON strongroom.conversations FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION strongroom_private.tell_of_conversation();
+comment on trigger readers_are_told_of_the_end on strongroom.conversations is
+    'See tell_of_conversation.';
+
 grant select on table strongroom.conversations to authenticated;
 grant select, insert, update, delete on table strongroom.conversations to service_role;
 grant select, insert, update, delete on table strongroom.conversations to strongroom_host;

@@ -161,6 +161,14 @@ create policy trusted_updates on strongroom.interactions
 comment on policy trusted_updates on strongroom.interactions is
     'Hosts.';
 
+CREATE TRIGGER readers_are_told_of_changes AFTER UPDATE OF status ON strongroom.interactions FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION strongroom_private.tell_of_interaction();
+comment on trigger readers_are_told_of_changes on strongroom.interactions is
+    'See tell_of_interaction.';
+
+CREATE TRIGGER readers_are_told_of_new_ones AFTER INSERT ON strongroom.interactions FOR EACH ROW EXECUTE FUNCTION strongroom_private.tell_of_interaction();
+comment on trigger readers_are_told_of_new_ones on strongroom.interactions is
+    'See tell_of_interaction.';
+
 grant select on table strongroom.interactions to authenticated;
 grant select, insert, update on table strongroom.interactions to service_role;
 grant select, insert, update on table strongroom.interactions to strongroom_host;

@@ -45,6 +45,10 @@ comment on column strongroom.memberships.created_at is
 comment on column strongroom.memberships.updated_at is
     'When it last changed.';
 
+CREATE INDEX memberships_by_principal ON strongroom.memberships USING btree (principal_id, tenant_id);
+comment on index strongroom.memberships_by_principal is
+    'Where somebody who signs in is a member.';
+
 alter table strongroom.memberships enable row level security;
 alter table strongroom.memberships force row level security;
 
@@ -69,9 +73,9 @@ comment on policy host_updates on strongroom.memberships is
 
 create policy members_read_their_own on strongroom.memberships
     for select
-    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR principal_id = (( SELECT strongroom_private.current_principal() AS current_principal))));
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR principal_id = (( SELECT strongroom_private.current_principal() AS current_principal))) OR principal_id = (( SELECT strongroom_private.signing_principal() AS signing_principal)));
 comment on policy members_read_their_own on strongroom.memberships is
-    'A host reads the bound tenant''s members, a user only their own membership.';
+    'A host reads the bound tenant''s members, a user only their own membership; signing in, those of the one who signs in.';
 
 grant select on table strongroom.memberships to authenticated;
 grant select, insert, update, delete on table strongroom.memberships to service_role;

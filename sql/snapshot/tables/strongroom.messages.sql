@@ -94,6 +94,10 @@ CREATE TRIGGER messages_are_never_truncated BEFORE TRUNCATE ON strongroom.messag
 comment on trigger messages_are_never_truncated on strongroom.messages is
     'See keep_history.';
 
+CREATE TRIGGER readers_are_told AFTER INSERT ON strongroom.messages REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.tell_of_messages();
+comment on trigger readers_are_told on strongroom.messages is
+    'See tell_of_messages.';
+
 grant select on table strongroom.messages to authenticated;
 grant select, insert on table strongroom.messages to service_role;
 grant select, insert on table strongroom.messages to strongroom_host;

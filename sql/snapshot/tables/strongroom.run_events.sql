@@ -75,6 +75,10 @@ create policy trusted_inserts on strongroom.run_events
 comment on policy trusted_inserts on strongroom.run_events is
     'Hosts.';
 
+CREATE TRIGGER readers_are_told AFTER INSERT ON strongroom.run_events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.tell_of_run_events();
+comment on trigger readers_are_told on strongroom.run_events is
+    'See tell_of_run_events.';
+
 CREATE TRIGGER run_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.run_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.runs', 'id', 'run_id');
 comment on trigger run_events_are_insert_only on strongroom.run_events is
     'See keep_history.';

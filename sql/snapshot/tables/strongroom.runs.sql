@@ -189,6 +189,14 @@ create policy trusted_updates on strongroom.runs
 comment on policy trusted_updates on strongroom.runs is
     'Hosts, and the dispatcher.';
 
+CREATE TRIGGER readers_are_told_of_changes AFTER UPDATE OF status, cancel_requested_at ON strongroom.runs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status OR old.cancel_requested_at IS DISTINCT FROM new.cancel_requested_at) EXECUTE FUNCTION strongroom_private.tell_of_run();
+comment on trigger readers_are_told_of_changes on strongroom.runs is
+    'See tell_of_run.';
+
+CREATE TRIGGER readers_are_told_of_new_ones AFTER INSERT ON strongroom.runs FOR EACH ROW EXECUTE FUNCTION strongroom_private.tell_of_run();
+comment on trigger readers_are_told_of_new_ones on strongroom.runs is
+    'See tell_of_run.';
+
 CREATE TRIGGER runs_follow_the_state_machine BEFORE UPDATE OF status ON strongroom.runs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION strongroom_private.check_run_transition();
 comment on trigger runs_follow_the_state_machine on strongroom.runs is
     'See check_run_transition.';

@@ -53,6 +53,10 @@ create policy hosts_do_all on strongroom.topic_events
 comment on policy hosts_do_all on strongroom.topic_events is
     'Hosts; a trigger refuses changes.';
 
+CREATE TRIGGER followers_are_told AFTER INSERT ON strongroom.topic_events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION strongroom_private.tell_of_topic_events();
+comment on trigger followers_are_told on strongroom.topic_events is
+    'See tell_of_topic_events.';
+
 CREATE TRIGGER topic_events_are_insert_only BEFORE DELETE OR UPDATE ON strongroom.topic_events FOR EACH ROW EXECUTE FUNCTION strongroom_private.keep_history('strongroom.topics', 'id', 'topic', '{}', 'trimmed_to_sequence', 'sequence');
 comment on trigger topic_events_are_insert_only on strongroom.topic_events is
     'See keep_history.';

@@ -13,7 +13,7 @@ create table strongroom_private.grants (
     constraint privilege_is_known
         CHECK (privilege = ANY (ARRAY['usage'::text, 'select'::text, 'insert'::text, 'update'::text, 'delete'::text, 'execute'::text])),
     constraint role_is_a_published_one
-        CHECK (role_name = ANY (ARRAY['strongroom_host'::text, 'service_role'::text, 'authenticated'::text]))
+        CHECK (role_name = ANY (ARRAY['strongroom_host'::text, 'service_role'::text, 'authenticated'::text, 'supabase_auth_admin'::text]))
 );
 
 comment on table strongroom_private.grants is
