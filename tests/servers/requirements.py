@@ -18,6 +18,7 @@ _KNOWN: dict[str, tuple[list[str | Path], str]] = {
         [_EXTENSIONS_15 / "plpgsql_check.control"],
         "apt-get install postgresql-15-plpgsql-check",
     ),
+    "pg_cron": ([_EXTENSIONS_15 / "pg_cron.control"], "apt-get install postgresql-15-cron"),
     "pg_prove": (["pg_prove"], "apt-get install libtap-parser-sourcehandler-pgtap-perl"),
     "pgbouncer": (["pgbouncer", Path("/usr/sbin/pgbouncer")], "apt-get install pgbouncer"),
     "node": (["node"], "apt-get install nodejs"),
