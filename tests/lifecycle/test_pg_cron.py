@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 import pytest
 
@@ -15,11 +17,12 @@ from tests.servers.waiting import eventually
 def test_pg_cron_sweeps_what_policies_say(servers: ServerPark) -> None:
     # It starts what is due at the next full minute.
     require("pg_cron")
-    server = servers.launch(
-        "pg15",
-        shared_preload_libraries="pg_cron",
-        **{"cron.database_name": "kept", "cron.use_background_workers": "on"},
-    )
+    settings: dict[str, Any] = {
+        "shared_preload_libraries": "pg_cron",
+        "cron.database_name": "kept",
+        "cron.use_background_workers": "on",
+    }
+    server = servers.launch("pg15", **settings)
     try:
         way = VARIANTS["owner"]
         database: Database = way.describe(server, server.create_database("kept"))
