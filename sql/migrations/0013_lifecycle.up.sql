@@ -593,6 +593,10 @@ begin
             perform strongroom_private.write_receipt(
                 p_tenant_id, v_receipt_id, 'principal', p_principal_id, v_items
             );
+            -- That somebody was erased, never who: the receipt has the salted hash.
+            perform strongroom_private.record_audit(
+                p_tenant_id, 'principal.erase', 'deletion_receipt', v_receipt_id
+            );
         end if;
     end if;
     return query
@@ -869,6 +873,16 @@ begin
                 'retention policy', p_expected_version, v_current.version
             );
         end if;
+    else
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'retention.set',
+            'retention_policy',
+            p_kind,
+            jsonb_build_object(
+                'keep_seconds', p_keep_seconds, 'version', p_expected_version + 1
+            )
+        );
     end if;
     return query
     select
@@ -902,6 +916,11 @@ begin
     where p.tenant_id = p_tenant_id
         and p.kind = p_kind;
     removed := found;
+    if removed then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'retention.remove', 'retention_policy', p_kind
+        );
+    end if;
     return next;
 end
 $$;
@@ -1556,6 +1575,20 @@ select strongroom_private.publish_retention_kind(
     p_table => 'strongroom.jobs',
     p_description => 'Ended jobs, by their end.',
     p_moment => 't.finished_at'
+);
+select strongroom_private.publish_retention_kind(
+    p_kind => 'memories',
+    p_table => 'strongroom.memories',
+    p_description => 'Facts about people, by their last change or use. No tombstone is left.',
+    p_moment => 'greatest(t.updated_at, t.last_used_at)'
+);
+select strongroom_private.publish_retention_kind(
+    p_kind => 'tool_outputs',
+    p_table => 'strongroom.tool_outputs',
+    p_description => 'Outputs of tools, by their creation, where no run is unfinished.',
+    p_moment => 't.created_at',
+    p_condition => 'not exists (select from strongroom.runs as r where r.tenant_id = t.tenant_id'
+        ' and r.conversation_id = t.conversation_id and r.finished_at is null)'
 );
 select strongroom_private.publish_retention_kind(
     p_kind => 'topic_events',

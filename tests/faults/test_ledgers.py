@@ -62,6 +62,11 @@ AUDITED = {
     },
     "0011_files": {"strongroom.purge_file"},
     "0012_artifacts": {"strongroom.purge_artifact"},
+    "0013_lifecycle": {
+        "strongroom.erase_principal",
+        "strongroom.set_retention_policy",
+        "strongroom.remove_retention_policy",
+    },
 }
 """Who records audit events. What ends a run comes through end_run; purge_tenant leaves nothing."""
 

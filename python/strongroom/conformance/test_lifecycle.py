@@ -40,9 +40,16 @@ from strongroom.errors import (
     StrongroomError,
     VersionConflict,
 )
-from strongroom.models import Conversation, NewTopicEvent
+from strongroom.models import Conversation, NewChunk, NewTopicEvent
 
 # Erasing a person
+
+
+class Docs(TypedDict):
+    """A collection's place, for calls."""
+
+    tenant_id: str
+    collection_id: str
 
 
 class Person(TypedDict):
@@ -355,7 +362,7 @@ async def test_a_sweep_leaves_what_is_not_old_enough(adapter: Adapter) -> None:
     store = adapter.store
     target = await fill(store)
     kinds = ["approval_grants", "checkpoints", "conversations", "deleted_conversations"]
-    kinds += ["interactions", "jobs", "run_events", "topic_events"]
+    kinds += ["interactions", "jobs", "memories", "run_events", "tool_outputs", "topic_events"]
     await _keep(store, target.tenant_id, **dict.fromkeys(kinds, 3600))
     before = await everything(store, target), await everything_beside(store, target)
     assert set((await _swept(store, target.tenant_id)).values()) == {(0, 0, False)}
@@ -457,6 +464,86 @@ async def test_ended_jobs_grants_and_old_events_go(adapter: Adapter) -> None:
     assert [event.sequence for event in left] == [3]
     assert not await store.interactions.revoke_grant(tenant_id=tenant_id, grant_id=grant.id)
     assert await store.interactions.revoke_grant(tenant_id=tenant_id, grant_id=other.id)
+
+
+async def test_unused_facts_and_old_tool_outputs_go_but_not_under_a_live_run(
+    adapter: Adapter,
+) -> None:
+    store = adapter.store
+    target = await fill(store)
+    tenant_id = target.tenant_id
+    whose: Person = {"tenant_id": tenant_id, "principal_id": target.memory.principal_id}
+    quiet = await new_talk(store, tenant_id)
+    await store.tool_outputs.put(**at(quiet), text="old")
+    facts = len((await store.principal_memory.list(**whose)).items)
+    await _keep(store, tenant_id, memories=0, tool_outputs=0)
+    swept = await _swept(store, tenant_id)
+    assert swept["memories"][0] >= facts > 0
+    assert swept["tool_outputs"] == (1, 0, False)
+    assert (await store.principal_memory.list(**whose)).items == ()
+    assert (await store.tool_outputs.list(**at(quiet))).items == ()
+    assert (await store.tool_outputs.list(**target.where)).items != ()
+
+
+async def test_of_knowledge_what_they_alone_could_see_goes_and_elsewhere_their_name(
+    adapter: Adapter,
+) -> None:
+    store = adapter.store
+    tenant_id = await new_tenant(store)
+    theirs, other = f"principal:{OWNER}", f"principal:{PARTICIPANT}"
+    docs: Docs = {"tenant_id": tenant_id, "collection_id": "docs"}
+    await store.knowledge.create_collection(**docs, name="docs")
+    for name, subjects in (("alone", [theirs]), ("shared", [theirs, other])):
+        await store.knowledge.replace_source(
+            **docs, external_ref=name, auth_subjects=subjects, chunks=[NewChunk(content=name)]
+        )
+    everyones = await store.knowledge.replace_source(
+        **docs,
+        external_ref="all",
+        chunks=[
+            NewChunk(content="everyone's"),
+            NewChunk(content="theirs", auth_subjects=(theirs,)),
+            NewChunk(content="both", auth_subjects=(theirs, other)),
+        ],
+    )
+    receipt = await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id=OWNER)
+    assert (receipt.count("sources", "erase"), receipt.count("chunks", "erase")) == (2, 2)
+    left = {
+        source.external_ref: source for source in (await store.knowledge.list_sources(**docs)).items
+    }
+    assert {name: source.auth_subjects for name, source in left.items()} == {
+        "shared": (other,),
+        "all": ("tenant",),
+    }
+    assert left["all"].chunk_count == 2
+    chunks = (await store.knowledge.list_chunks(tenant_id=tenant_id, source_id=everyones.id)).items
+    assert [(chunk.number, chunk.content, chunk.auth_subjects) for chunk in chunks] == [
+        (1, "everyone's", None),
+        (3, "both", (other,)),
+    ]
+
+
+async def test_the_audit_tells_of_policies_and_that_somebody_was_erased(adapter: Adapter) -> None:
+    store = adapter.store
+    tenant_id = await new_tenant(store)
+    await store.tenants.add_member(tenant_id=tenant_id, principal_id=OWNER)
+    ids = {"tenant_id": tenant_id, "kind": "jobs"}
+    await store.lifecycle.set_policy(**ids, keep_seconds=60, expected_version=0)
+    await store.lifecycle.remove_policy(**ids)
+    await store.lifecycle.remove_policy(**ids)
+    await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id=OWNER, dry_run=True)
+    receipt = await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id=OWNER)
+    await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id=OWNER)
+    told = [
+        (event.action, event.record_id, event.details)
+        for event in (await store.audit.list(tenant_id=tenant_id)).items
+        if event.action.startswith(("retention.", "principal."))
+    ]
+    assert sorted(told) == [
+        ("principal.erase", receipt.receipt_id, {}),
+        ("retention.remove", "jobs", {}),
+        ("retention.set", "jobs", {"keep_seconds": 60, "version": 1}),
+    ]
 
 
 async def test_a_sweep_of_all_tenants_takes_those_that_are_due(adapter: Adapter) -> None:

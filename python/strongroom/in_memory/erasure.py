@@ -10,8 +10,9 @@ from typing import Any
 
 from strongroom.errors import AlreadyExists, NotFound
 from strongroom.ids import new_id
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.conversation_functions import drop_conversation
-from strongroom.in_memory.database import Row, StoredReceipt, Tables
+from strongroom.in_memory.database import IndexedChunk, Row, StoredReceipt, Tables
 from strongroom.in_memory.dropping import drop_artifacts
 from strongroom.in_memory.file_functions import drop_files_of
 from strongroom.in_memory.interaction_functions import expire_interaction
@@ -111,6 +112,8 @@ def erase_principal(
     if dry_run:
         return ErasureReceipt(receipt_id=None, dry_run=True, items=items)
     store_receipt(tables, "principal", receipt_id, items, principal_id)
+    if items:
+        record_audit(tables, "principal.erase", "deletion_receipt", receipt_id)
     return ErasureReceipt(receipt_id=receipt_id if items else None, dry_run=False, items=items)
 
 
@@ -209,6 +212,45 @@ def _files(tables: Tables, principal_id: str, touched: Touched) -> None:
             touched["file_versions", "clear"] += len(theirs)
 
 
+def _subjects(tables: Tables, principal_id: str, touched: Touched) -> None:
+    """What they alone could see goes; elsewhere their name goes, and the numbers stay."""
+    subject = f"principal:{principal_id}"
+    for source_id, row in [*tables.sources.items()]:
+        source = row.record
+        if {*source.auth_subjects} == {subject}:
+            touched["chunks", "delete"] += len(tables.chunks.pop(source_id, ()))
+            del tables.sources[source_id]
+            touched["sources", "erase"] += 1
+            continue
+        if subject in source.auth_subjects:
+            others = tuple(one for one in source.auth_subjects if one != subject)
+            source = source.replace(
+                auth_subjects=others, version=source.version + 1, updated_at=tables.now
+            )
+            touched["sources", "erase"] += 1
+        chunks = tables.chunks.get(source_id, ())
+        named = [c for c in chunks if subject in (c.chunk.auth_subjects or ())]
+        if named:
+            tables.chunks[source_id] = tuple(
+                _without(chunk, subject) if chunk in named else chunk
+                for chunk in chunks
+                if {*(chunk.chunk.auth_subjects or ())} != {subject}
+            )
+            source = source.replace(
+                chunk_count=len(tables.chunks[source_id]),
+                version=source.version + 1,
+                updated_at=tables.now,
+            )
+            touched["chunks", "erase"] += len(named)
+        if source is not row.record:
+            tables.sources[source_id] = Row(source, None)
+
+
+def _without(indexed: IndexedChunk, subject: str) -> IndexedChunk:
+    others = tuple(one for one in indexed.chunk.auth_subjects or () if one != subject)
+    return replace(indexed, chunk=indexed.chunk.replace(auth_subjects=others))
+
+
 def _ledgers(tables: Tables, principal_id: str, touched: Touched) -> None:
     for event_id, row in [*tables.audit_events.items()]:
         kept = row
@@ -227,7 +269,10 @@ def _ledgers(tables: Tables, principal_id: str, touched: Touched) -> None:
             touched["usage_events", "clear"] += 1
 
 
-RULES = [_conversations, _memberships, _grants, _memory, _files, _ledgers, _words, _interactions]
+RULES = [
+    *(_conversations, _memberships, _grants, _memory, _files, _subjects, _ledgers, _words),
+    _interactions,
+]
 """What is done, in this order; a domain adds its own."""
 
 

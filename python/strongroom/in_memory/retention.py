@@ -6,9 +6,11 @@ import datetime as dt
 from collections.abc import Callable
 
 from strongroom.errors import InvalidArgument
+from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_version, check_writable, versioned
 from strongroom.in_memory.conversation_functions import drop_conversation
 from strongroom.in_memory.database import Row, Tables
+from strongroom.in_memory.dropping import drop_tool_outputs
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.realtime import trim_topic
 from strongroom.models.conversations import Conversation
@@ -159,6 +161,30 @@ def _sweep_topic_events(tables: Tables, before: dt.datetime, limit: int) -> tupl
     return count, 0
 
 
+def _sweep_memories(tables: Tables, before: dt.datetime, limit: int) -> tuple[int, int]:
+    old = [
+        place
+        for place, stored in tables.facts.items()
+        if max(stored.record.updated_at, stored.record.last_used_at or stored.record.updated_at)
+        < before
+    ][:limit]
+    for place in old:
+        del tables.facts[place]
+    return len(old), 0
+
+
+def _sweep_tool_outputs(tables: Tables, before: dt.datetime, limit: int) -> tuple[int, int]:
+    busy = {run.record.conversation_id for run in tables.runs.values() if not run.record.is_final}
+    old = {
+        key
+        for key, output in [*tables.tool_outputs.items()]
+        if output.created_at < before and key[0] not in busy
+    }
+    going = sorted(old)[:limit]
+    drop_tool_outputs(tables, lambda output: (output.conversation_id, output.id) in going)
+    return len(going), 0
+
+
 SWEEPERS: dict[str, Sweeper] = {
     "approval_grants": _sweep_grants,
     "checkpoints": _sweep_checkpoints,
@@ -166,7 +192,9 @@ SWEEPERS: dict[str, Sweeper] = {
     "deleted_conversations": _sweep_deleted,
     "interactions": _sweep_interactions,
     "jobs": _sweep_jobs,
+    "memories": _sweep_memories,
     "run_events": _sweep_run_events,
+    "tool_outputs": _sweep_tool_outputs,
     "topic_events": _sweep_topic_events,
 }
 """The kinds that a policy can be about."""
@@ -204,13 +232,23 @@ def set_policy(
             updated_at=tables.now,
         )
     tables.retention_policies[kind] = Row(policy, None)
+    record_audit(
+        tables,
+        "retention.set",
+        "retention_policy",
+        kind,
+        details={"keep_seconds": keep_seconds, "version": policy.version},
+    )
     return policy
 
 
 def remove_policy(tables: Tables, *, kind: str) -> bool:
     """Remove a policy; say whether there was one."""
     check_writable(tables)
-    return tables.retention_policies.pop(kind, None) is not None
+    removed = tables.retention_policies.pop(kind, None) is not None
+    if removed:
+        record_audit(tables, "retention.remove", "retention_policy", kind)
+    return removed
 
 
 def list_policies(

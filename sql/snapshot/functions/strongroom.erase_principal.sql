@@ -43,6 +43,10 @@ begin
             perform strongroom_private.write_receipt(
                 p_tenant_id, v_receipt_id, 'principal', p_principal_id, v_items
             );
+            -- That somebody was erased, never who: the receipt has the salted hash.
+            perform strongroom_private.record_audit(
+                p_tenant_id, 'principal.erase', 'deletion_receipt', v_receipt_id
+            );
         end if;
     end if;
     return query

@@ -12,6 +12,11 @@ begin
     where p.tenant_id = p_tenant_id
         and p.kind = p_kind;
     removed := found;
+    if removed then
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'retention.remove', 'retention_policy', p_kind
+        );
+    end if;
     return next;
 end
 $function$;

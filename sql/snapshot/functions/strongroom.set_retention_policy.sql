@@ -51,6 +51,16 @@ begin
                 'retention policy', p_expected_version, v_current.version
             );
         end if;
+    else
+        perform strongroom_private.record_audit(
+            p_tenant_id,
+            'retention.set',
+            'retention_policy',
+            p_kind,
+            jsonb_build_object(
+                'keep_seconds', p_keep_seconds, 'version', p_expected_version + 1
+            )
+        );
     end if;
     return query
     select
