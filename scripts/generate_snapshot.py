@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from snapshot.catalog import read_present
+from snapshot.deletion import write_deletion
 from snapshot.diagram import draw_diagram
 from snapshot.objects import write_objects
 from snapshot.reference import write_grants, write_reference
@@ -29,6 +30,7 @@ def wanted() -> dict[str, str]:
         **write_objects(present),
         "reference.md": write_reference(present),
         "grants.md": write_grants(present),
+        "deletion.md": write_deletion(present),
         "erd.svg": draw_diagram(present.tables, present.domains),
         "fingerprint.json": write_fingerprint(present.fingerprint),
     }

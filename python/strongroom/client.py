@@ -40,6 +40,7 @@ from strongroom.ports import (
     UsageStore,
     VectorIndex,
 )
+from strongroom.retention import read_retention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,8 @@ class Strongroom(Ports):
 
         Args:
             tenant_id: also say how many of this tenant's runs stand where, how many uploads are
-                pending, and how many keys wait for their bytes to be removed.
+                pending, how many keys wait for their bytes to be removed, and how many retention
+                policies no sweep has finished for a day.
 
         Raises:
             Unavailable: SR050, the database cannot be reached.
@@ -159,6 +161,7 @@ class Strongroom(Ports):
             runs=await self.runs.queue(tenant_id=tenant_id),
             files=await self.files.queue(tenant_id=tenant_id),
             blob_removals=await self.blob_removals.queue(tenant_id=tenant_id),
+            retention=await read_retention(self.lifecycle, tenant_id),
         )
 
 

@@ -7,10 +7,17 @@ Enqueue it like any other job, and call :func:`run_retention_job` where a worker
 
 from __future__ import annotations
 
-from strongroom.client import Ports
+import datetime as dt
+from typing import TYPE_CHECKING
+
 from strongroom.errors import InvalidArgument
+from strongroom.models.health import RetentionState
 from strongroom.models.jobs import Job
-from strongroom.models.lifecycle import SweptRecords
+from strongroom.models.lifecycle import RetentionPolicy, SweptRecords
+from strongroom.ports import LifecycleStore
+
+if TYPE_CHECKING:
+    from strongroom.client import Ports
 
 RETENTION_JOB = "strongroom.sweep-retention"
 """The kind of such a job. Its payload may say {"limit": records per policy and step, 1 to 500}."""
@@ -58,6 +65,25 @@ async def sweep_until_done(
             totals[place] = one.replace(row_count=before + one.row_count)
         if not any(one.has_more for one in step):
             return tuple(totals[place] for place in sorted(totals))
+
+
+async def read_retention(lifecycle: LifecycleStore, tenant_id: str) -> RetentionState:
+    """Return how far the sweeps of a tenant have come, for :meth:`strongroom.Strongroom.health`."""
+    policies: list[RetentionPolicy] = []
+    cursor = None
+    while True:
+        page = await lifecycle.list_policies(tenant_id=tenant_id, limit=500, after=cursor)
+        policies += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    day_ago = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
+    swept = [policy.swept_at for policy in policies]
+    return RetentionState(
+        policies=len(policies),
+        overdue=sum((policy.swept_at or policy.updated_at) < day_ago for policy in policies),
+        swept_at=min((at for at in swept if at), default=None) if all(swept) else None,
+    )
 
 
 async def run_retention_job(store: Ports, job: Job) -> tuple[SweptRecords, ...]:

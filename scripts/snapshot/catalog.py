@@ -189,6 +189,34 @@ order by
 _Rows = Callable[..., list[dict[str, Any]]]
 
 
+_CASCADES = """
+with recursive gone (root, relation) as (
+    select r.root::regclass, r.root::regclass
+    from (values ('strongroom.conversations'), ('strongroom.tenants')) as r (root)
+    union
+    select g.root, f.conrelid::regclass
+    from gone as g
+    join pg_constraint as f
+        on f.confrelid = g.relation and f.contype = 'f' and f.confdeltype = 'c'
+)
+select
+    c.relname::text as name,
+    exists (
+        select from gone as g
+        where g.root = 'strongroom.conversations'::regclass and g.relation = c.oid
+    ) as conversation,
+    exists (
+        select from gone as g
+        where g.root = 'strongroom.tenants'::regclass and g.relation = c.oid
+    ) as tenant
+from pg_class as c
+where c.relnamespace = 'strongroom'::regnamespace
+    and c.relkind in ('r', 'p')
+    and c.relname <> 'schema_history'
+order by 1
+"""
+
+
 def read_present(migrations: list[Path]) -> Present:
     """Run the migrations on an embedded server of this call's own, and read the result."""
     with (
@@ -247,6 +275,23 @@ def _read(rows: _Rows, born: dict[str, str], fingerprint: drift.Fingerprint) -> 
         errors=tuple(
             (row["code"], row["name"], row["retryable"], row["meaning"])
             for row in rows("select * from strongroom_private.error_codes() order by code")
+        ),
+        cascades=tuple(
+            (row["name"], row["conversation"], row["tenant"]) for row in rows(_CASCADES)
+        ),
+        erasure=tuple(
+            (row["name"], row["column_name"], row["action"], row["reason"])
+            for row in rows(
+                "select split_part(table_name, '.', 2) as name, column_name, action, reason"
+                " from strongroom_private.erasure_rules order by 1, 2"
+            )
+        ),
+        retention=tuple(
+            (row["kind"], row["description"], row["name"])
+            for row in rows(
+                "select kind, description, split_part(table_name, '.', 2) as name"
+                " from strongroom_private.retention_kinds order by 1"
+            )
         ),
         schemas={
             row["name"]: row["comment"]

@@ -126,6 +126,9 @@ class Present:
         domains: name of each migration, in order.
         fingerprint: as strongroom.drift makes it.
         errors: code, name, retryable, meaning.
+        cascades: table, whether its rows go with a conversation, whether with a tenant.
+        erasure: table, column, action, reason.
+        retention: kind, description, table.
     """
 
     domains: tuple[str, ...]
@@ -136,6 +139,9 @@ class Present:
     sequences: tuple[str, ...]
     grants: tuple[Grant, ...]
     errors: tuple[tuple[str, str, bool, str], ...]
+    cascades: tuple[tuple[str, bool, bool], ...]
+    erasure: tuple[tuple[str, str, str, str], ...]
+    retention: tuple[tuple[str, str, str], ...]
     schemas: dict[str, str]
     fingerprint: Any = field(repr=False)
 

@@ -17,7 +17,7 @@ from strongroom.conformance import Adapter
 from strongroom.errors import NotFound, VersionConflict
 from strongroom.in_memory import memory_store
 from strongroom.models import AppendResult, NewMessage, Page, PurgeReceipt
-from tests.conformance import broken_work
+from tests.conformance import broken_records, broken_work
 from tests.conformance.conftest import HAS_FAILED
 
 Call = Callable[..., Awaitable[Any]]
@@ -156,6 +156,7 @@ async def shallow(real: Call, **arguments: Any) -> Any:
 
 FAULTS: dict[str, dict[str, dict[str, Call]]] = {
     **broken_work.FAULTS,
+    **broken_records.FAULTS,
     "viewer_is_ignored": {"messages": {"list": without_viewer}},
     "viewer_is_ignored_in_lists": {"conversations": {"list": without_viewer}},
     "limit_is_clamped": {"messages": {"list": clamped}},
@@ -180,6 +181,7 @@ FAULTS: dict[str, dict[str, dict[str, Call]]] = {
 # Where to look, so that the run is short; any failure would do.
 SECTIONS = {
     **broken_work.SECTIONS,
+    **broken_records.SECTIONS,
     "viewer_is_ignored": "permissions or pagination",
     "viewer_is_ignored_in_lists": "permissions",
     "limit_is_clamped": "pagination and limit",

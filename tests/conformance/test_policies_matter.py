@@ -85,7 +85,7 @@ async def test_isolation_fails_when_any_one_table_is_left_open(
 ) -> None:
     database = make_database()
     with database.connect() as connection:
-        tables = dict(
+        tables: dict[str, bool] = dict(
             connection.execute(
                 f"select t.name, has_table_privilege('authenticated', t.name, 'select')"
                 f" from ({TABLES}) as t (name)"

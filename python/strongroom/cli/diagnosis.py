@@ -23,7 +23,7 @@ async def health(
     """Say whether the store works: version, role, capabilities, warnings. For health checks.
 
     With a tenant also its runs: how many wait, since when, and how many lost their worker; its uploads
-    that are pending, and the bytes that are to be removed.
+    that are pending, the bytes that are to be removed, and whether its retention is swept.
 
     Exit code 0 when it is well, 1 with warnings, 3 when the database cannot be reached.
     """
@@ -65,6 +65,14 @@ def _print_health(state: Health) -> None:
             f" the oldest since {moment(removals.oldest_requested_at)}"
             if removals.oldest_requested_at
             else "0"
+        )
+    if state.retention is not None:
+        kept = state.retention
+        last = f", the last swept {moment(kept.swept_at)}" if kept.swept_at else ""
+        shown["retention"] = (
+            f"{kept.policies} policies, {kept.overdue} not swept for a day{last}"
+            if kept.policies
+            else "no policy: everything is kept"
         )
     out.print(facts(shown))
     for warning in state.warnings:

@@ -556,6 +556,20 @@ async def test_a_sweep_of_all_tenants_takes_those_that_are_due(adapter: Adapter)
     assert talk.tenant_id not in {one.tenant_id for one in again}, "it was swept within the hour"
 
 
+async def test_health_says_how_far_retention_has_come(adapter: Adapter) -> None:
+    store = adapter.store
+    tenant_id = await new_tenant(store)
+    for policies in (0, 1):
+        state = (await store.health(tenant_id=tenant_id)).retention
+        assert state is not None
+        assert (state.policies, state.overdue, state.swept_at) == (policies, 0, None)
+        await _keep(store, tenant_id, **({} if policies else {"jobs": 5}))
+    await _swept(store, tenant_id)
+    state = (await store.health(tenant_id=tenant_id)).retention
+    assert state is not None
+    assert state.swept_at is not None
+
+
 async def test_a_sweep_needs_its_tenant(adapter: Adapter) -> None:
     with pytest.raises(NotFound):
         await adapter.store.lifecycle.sweep(tenant_id="nobody's")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Literal
 
 from strongroom.models.base import Record
@@ -42,6 +43,20 @@ class SchemaChange(Record):
     object: str | None = None
 
 
+class RetentionState(Record):
+    """How far a tenant's retention has come.
+
+    Attributes:
+        policies: how many policies the tenant has.
+        overdue: how many of them no sweep has finished for a day: is anybody sweeping?
+        swept_at: when the one that waits longest was last finished; None: not yet, or no policy.
+    """
+
+    policies: int
+    overdue: int
+    swept_at: dt.datetime | None
+
+
 class Health(Record):
     """The state of a store, for health checks and people.
 
@@ -56,6 +71,7 @@ class Health(Record):
         runs: how many of one tenant's runs stand where, when a tenant was named.
         files: how many of its uploads are pending, and since when, when a tenant was named.
         blob_removals: how many of its keys wait for their bytes to be removed, when a tenant was named.
+        retention: how many of its policies no sweep has finished for a day, when a tenant was named.
         warnings: what someone should look at, each with what to do.
     """
 
@@ -69,6 +85,7 @@ class Health(Record):
     runs: RunQueue | None = None
     files: FileQueue | None = None
     blob_removals: BlobRemovalQueue | None = None
+    retention: RetentionState | None = None
     warnings: tuple[str, ...] = ()
 
 
