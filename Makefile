@@ -120,7 +120,7 @@ test-supabase: $(READY) ## The whole suite over Supabase's API with the real cli
 	@$(PYTEST) $(PARALLEL) tests/conformance/test_supabase.py tests/platform/test_postgrest.py $(ARGS)
 
 .PHONY: test-adapters
-test-adapters: $(READY) ## Redis: the suite's sections and kills, on servers that it starts (Debian's redis-server)
+test-adapters: $(READY) ## Redis and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server)
 	@$(PYTEST) $(PARALLEL) tests/adapters $(ARGS)
 
 .PHONY: test-pgtap

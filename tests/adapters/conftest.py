@@ -6,12 +6,23 @@ from collections.abc import Iterator
 import pytest
 
 from tests.servers.redis_server import RedisProcess
+from tests.servers.s3_servers import S3Process
 
 
 @pytest.fixture(scope="session")
 def redis() -> Iterator[RedisProcess]:
     """A Redis that keeps what it acknowledges."""
     server = RedisProcess()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="session", params=["moto", "rclone"])
+def s3(request: pytest.FixtureRequest) -> Iterator[S3Process]:
+    """Each of the S3-compatible servers."""
+    server = S3Process(request.param)
     try:
         yield server
     finally:

@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from strongroom.errors import InvalidArgument
 from strongroom.infrastructure.filesystem_blobs import FilesystemBlobStore
 from strongroom.infrastructure.memory_blobs import MemoryBlobStore
+from strongroom.infrastructure.s3_blobs import open_s3
 from strongroom.ports.blobs import BlobStore
 
 
@@ -20,11 +21,14 @@ def open_blobs(blobs: str | BlobStore) -> BlobStore:
         return blobs
     if blobs == "memory:":
         return MemoryBlobStore()
+    if blobs.startswith("s3://"):
+        return open_s3(blobs)
     parts = urlsplit(blobs)
     if parts.scheme == "file" and not parts.netloc and not parts.query and not parts.fragment:
         return FilesystemBlobStore(unquote(parts.path))
     raise InvalidArgument(
         "blobs is of no known kind",
         detail={"path": "blobs"},
-        hint="Use memory:, file:///absolute/folder, or an object that is a strongroom.ports.BlobStore.",
+        hint="Use memory:, file:///absolute/folder, s3://bucket/prefix?endpoint=..., or an object that"
+        " is a strongroom.ports.BlobStore.",
     )

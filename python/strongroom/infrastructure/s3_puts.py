@@ -1,0 +1,151 @@
+"""Creating what is under a key exactly once: with a conditional request, or by claims that all agree on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator
+
+from strongroom.infrastructure.blob_reading import Reading
+from strongroom.infrastructure.s3_objects import Bucket, Listed
+from strongroom.infrastructure.s3_records import INLINE
+
+_COARSE_SECONDS = 1.1
+_FINE_SECONDS = 0.02
+"""How long the server's clock takes to go on, where it tells whole seconds or thousandths of them."""
+
+
+class Head:
+    """The first bytes of what is read, and the rest as it comes."""
+
+    def __init__(self, reading: Reading) -> None:
+        """Read from here."""
+        self._chunks = reading.chunks()
+        self.first = b""
+        self.is_all = False
+
+    async def fill(self) -> None:
+        """Read until it is known whether the bytes are few."""
+        async for chunk in self._chunks:
+            self.first += chunk
+            if len(self.first) > INLINE:
+                return
+        self.is_all = True
+
+    async def drain(self) -> None:
+        """Read the rest, for its hash."""
+        async for _ in self._chunks:
+            pass
+
+    async def rest(self) -> AsyncIterator[bytes]:
+        """Return all bytes."""
+        yield self.first
+        async for chunk in self._chunks:
+            yield chunk
+
+
+class _Stopped(Exception):
+    """The source of an upload has failed, or its caller was cancelled."""
+
+
+async def upload(bucket: Bucket, path: str, chunks: AsyncIterator[bytes], media_type: str) -> None:
+    """Upload chunks as they come, in parts; when they fail, or the caller is cancelled, nothing is there.
+
+    The source is read by the caller's own task, so that cancelling it reaches both.
+    """
+    waiting: asyncio.Queue[bytes | _Stopped | None] = asyncio.Queue(maxsize=4)
+
+    async def fed() -> AsyncIterator[bytes]:
+        while (chunk := await waiting.get()) is not None:
+            if isinstance(chunk, _Stopped):
+                raise chunk
+            yield chunk
+
+    writing = asyncio.ensure_future(bucket.write(path, fed(), media_type))
+    try:
+        async for chunk in chunks:
+            await _put_or_fail(waiting, chunk, writing)
+        await _put_or_fail(waiting, None, writing)
+        await asyncio.shield(writing)
+    except BaseException:
+        while not writing.done():
+            with contextlib.suppress(asyncio.QueueEmpty):
+                while True:
+                    waiting.get_nowait()
+            waiting.put_nowait(_Stopped())
+            await asyncio.wait({writing}, timeout=0.2)
+        writing.exception()
+        raise
+
+
+async def _put_or_fail(
+    waiting: asyncio.Queue[bytes | _Stopped | None],
+    chunk: bytes | None,
+    writing: asyncio.Future[None],
+) -> None:
+    """Hand a chunk on, or raise what the upload has failed with."""
+    putting = asyncio.ensure_future(waiting.put(chunk))
+    try:
+        await asyncio.wait({putting, writing}, return_when=asyncio.FIRST_COMPLETED)
+        if writing.done():
+            writing.result()
+    finally:
+        putting.cancel()
+
+
+async def create(bucket: Bucket, path: str, claims: str, content: bytes) -> bool:
+    """Create an object unless there is one; say whether this call has created it.
+
+    On a server that creates conditionally that is one request. On any other a put writes a claim, waits
+    until the server's clock has gone on, and lists: the earliest claim wins, and all who look agree. Who
+    comes later finds the object, or the earlier claim. The winner removes its claim after the object is
+    there; so whoever finds no earlier claim looks for the object once more.
+    """
+    if await bucket.is_conditional():
+        return await bucket.create(path, content)
+    if await _is_there(bucket, path):
+        return False
+    mine = f"{claims}/{uuid.uuid4().hex}"
+    await bucket.write(mine, content)
+    try:
+        await _settle(bucket, claims, mine)
+        first = min(
+            await _listed(bucket, claims), key=lambda found: (found.last_modified, found.path)
+        )
+        if first.path == mine:
+            if await _is_there(bucket, path):
+                return False
+            await bucket.write(path, content)
+            return True
+        await _finish(bucket, path, first.path)
+        return False
+    finally:
+        await bucket.remove(mine)
+
+
+async def _settle(bucket: Bucket, claims: str, mine: str) -> None:
+    written = [found for found in await _listed(bucket, claims) if found.path == mine]
+    is_fine = bool(written) and written[0].last_modified.microsecond > 0
+    await asyncio.sleep(_FINE_SECONDS if is_fine else _COARSE_SECONDS)
+
+
+async def _finish(bucket: Bucket, path: str, winner: str) -> None:
+    """Wait until the winner has written the object; write it for one that has died."""
+    content = None
+    with contextlib.suppress(FileNotFoundError):
+        content = await bucket.read(winner)
+    for _ in range(100):
+        if await _is_there(bucket, path):
+            return
+        await asyncio.sleep(_FINE_SECONDS)
+    if content is not None:
+        await bucket.write(path, content)
+
+
+async def _listed(bucket: Bucket, folder: str) -> list[Listed]:
+    return [found async for found in bucket.list(folder)]
+
+
+async def _is_there(bucket: Bucket, path: str) -> bool:
+    return await bucket.media_type(path) is not None
