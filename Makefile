@@ -116,8 +116,9 @@ test-push: setup ## `supabase db push`, advisors and lint, with the real CLI (No
 	@$(PYTEST) tests/push tests/platform $(ARGS)
 
 .PHONY: test-supabase
-test-supabase: $(READY) ## The whole suite over Supabase's API with the real client, on a stand-in (or STRONGROOM_TEST_SUPABASE_URL)
-	@$(PYTEST) $(PARALLEL) tests/conformance/test_supabase.py tests/platform/test_postgrest.py $(ARGS)
+test-supabase: $(READY) ## The whole suite over Supabase's API, and Realtime, with the real clients, on stand-ins (or STRONGROOM_TEST_SUPABASE_URL)
+	@$(PYTEST) $(PARALLEL) tests/conformance/test_supabase.py tests/platform/test_postgrest.py \
+	    tests/platform/test_realtime.py tests/platform/test_realtime_hints.py $(ARGS)
 
 .PHONY: test-adapters
 test-adapters: $(READY) ## Redis and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.infrastructure.hints import Hints
 from strongroom.infrastructure.missing_blobs import REMEDY
 from strongroom.infrastructure.work_signals import WorkSignals
 from strongroom.models.health import Capability, Health
@@ -102,6 +103,7 @@ class Strongroom(Ports):
         capabilities: what this adapter can do here.
         work_signals: how a worker waits for work.
         blobs: where bytes lie; without one, every call says what to do.
+        hints: what wakes :mod:`strongroom.following`; None: it polls.
     """
 
     schema: SchemaManager
@@ -110,6 +112,7 @@ class Strongroom(Ports):
     work_signals: WorkSignals
     begin: Callable[[str], AbstractAsyncContextManager[UnitOfWork]]
     read_health: Callable[[], Awaitable[Health]]
+    hints: Hints | None = None
 
     def unit_of_work(self, *, tenant_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """Join calls of any ports in one transaction, on one connection.

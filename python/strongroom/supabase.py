@@ -20,6 +20,7 @@ from strongroom.transports.base import Transport
 if TYPE_CHECKING:
     from supabase import AsyncClient
 
+    from strongroom.infrastructure.supabase_realtime import RealtimeListener
     from strongroom.transports.postgrest import AccessToken
 
 Unit = AbstractAsyncContextManager[UnitOfWork]
@@ -144,6 +145,9 @@ async def connect_supabase(
         import httpx  # noqa: PLC0415 (comes with the extra)
         from supabase import AsyncClientOptions, create_async_client  # noqa: PLC0415 (an extra)
 
+        from strongroom.infrastructure.supabase_realtime import (  # noqa: PLC0415 (needs it)
+            RealtimeListener,
+        )
         from strongroom.transports.postgrest import PostgrestTransport  # noqa: PLC0415 (needs it)
     except ImportError as error:
         raise MissingCapability(
@@ -173,13 +177,32 @@ async def connect_supabase(
         transport = PostgrestTransport(
             client, access_token=access_token, text_policy=text_policy, timeout=timeout
         )
-        store = supabase_store(transport, None if blobs is None else open_blobs(blobs))
+        hints = RealtimeListener(
+            f"{str(client.supabase_url).rstrip('/')}/realtime/v1",
+            client.supabase_key,
+            transport.present_token,
+        )
+        store = supabase_store(transport, None if blobs is None else open_blobs(blobs), hints)
         check_features(features, store.capabilities, "Supabase")
         yield store
 
 
-def supabase_store(transport: Transport, blobs: BlobStore | None = None) -> Strongroom:
-    """Put a store together on a transport over the API."""
+def supabase_store(
+    transport: Transport,
+    blobs: BlobStore | None = None,
+    hints: RealtimeListener | None = None,
+) -> Strongroom:
+    """Put a store together on a transport over the API.
+
+    Args:
+        transport: how calls reach the API.
+        blobs: where bytes lie.
+        hints: what wakes subscriptions; None polls.
+    """
+    from strongroom.infrastructure.supabase_realtime import (  # noqa: PLC0415 (needs the extra)
+        SupabaseRealtimePublisher,
+    )
+
     schema = ApiSchemaManager(transport)
     capabilities = with_blobs(CAPABILITIES, blobs)
 
@@ -192,9 +215,10 @@ def supabase_store(transport: Transport, blobs: BlobStore | None = None) -> Stro
         )
 
     return Strongroom(
-        **sql_ports(transport),  # type: ignore[arg-type]
+        **{**sql_ports(transport), "realtime": SupabaseRealtimePublisher(transport, hints)},  # type: ignore[arg-type]
         schema=schema,
         capabilities=capabilities,
+        hints=hints,
         blobs=blobs or cast("BlobStore", MissingBlobStore()),
         work_signals=polling,
         begin=lambda tenant_id: cast("Unit", transport.unit_of_work(tenant_id)),

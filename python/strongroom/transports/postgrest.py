@@ -126,6 +126,14 @@ class PostgrestTransport:
         token = given()
         return await token if inspect.isawaitable(token) else token
 
+    async def present_token(self) -> str:
+        """Return the token that calls are made with now: given, of the client's session, or its key."""
+        token = await self.token()
+        if token is not None:
+            return token
+        session = await self.client.auth.get_session()
+        return session.access_token if session else self.client.supabase_key
+
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function, again when there was no answer: every write can be repeated."""
         ready = storable(arguments, self.text_policy)
