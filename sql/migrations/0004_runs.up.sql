@@ -725,11 +725,13 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
--- See dispatch_jobs: a claim walks the indexes that are made for it, row by row.
+-- See dispatch_jobs: a claim walks the indexes that are made for it, row by row, in the one way
+-- that there is.
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
