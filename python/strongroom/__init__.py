@@ -35,6 +35,9 @@ from strongroom.errors import StrongroomError as StrongroomError
 from strongroom.errors import TenantMismatch as TenantMismatch
 from strongroom.errors import Unavailable as Unavailable
 from strongroom.errors import VersionConflict as VersionConflict
+from strongroom.memory_sessions import MemoryRun as MemoryRun
+from strongroom.memory_sessions import MemorySession as MemorySession
+from strongroom.memory_sessions import describe_error as describe_error
 from strongroom.models import *  # noqa: F403 (models/__init__ lists the public records)
 from strongroom.ports import ConversationStore as ConversationStore
 from strongroom.ports import MessageStore as MessageStore

@@ -28,6 +28,7 @@ from strongroom.ports import (
     KeywordIndex,
     KnowledgeStore,
     LifecycleStore,
+    MemoryStore,
     MessageStore,
     PrincipalMemoryStore,
     RealtimePublisher,
@@ -38,6 +39,7 @@ from strongroom.ports import (
     TenantStore,
     ThreadSummaryStore,
     ToolOutputStore,
+    TranscriptStore,
     UsageStore,
     VectorIndex,
 )
@@ -65,6 +67,8 @@ class Ports:
     keywords: KeywordIndex
     artifacts: ArtifactStore
     tool_outputs: ToolOutputStore
+    transcripts: TranscriptStore
+    memory: MemoryStore
     jobs: JobDispatcher
     locks: DistributedLockStore
     realtime: RealtimePublisher

@@ -123,12 +123,19 @@ select is(
         when t = 'strongroom.topic_events' then '{strongroom.topics}'
         when t = 'strongroom.sources' then '{strongroom.collections}'
         when t = 'strongroom.chunks' then '{strongroom.sources}'
+        when t in ('strongroom.transcript_messages', 'strongroom.transcript_errors')
+        then '{strongroom.transcripts}'
         when t = 'strongroom.artifact_versions' then '{strongroom.artifacts}'
         when t = 'strongroom.artifact_exports' then '{strongroom.artifact_versions}'
         when t in ('strongroom.run_events', 'strongroom.checkpoints', 'strongroom.interactions')
         then '{strongroom.runs}'
         when t = 'strongroom.file_versions' then '{strongroom.files}'
-        when t in ('strongroom.approval_grants', 'strongroom.files', 'strongroom.artifacts')
+        when t in (
+            'strongroom.approval_grants',
+            'strongroom.files',
+            'strongroom.artifacts',
+            'strongroom.transcripts'
+        )
         then '{strongroom.tenants,strongroom.conversations}'
         when exists (
             select

@@ -994,6 +994,163 @@ values
         ' values (''acme'', ''x'', 1, 0)'
     ),
     (
+        'strongroom.transcripts: transcripts_pkey',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''private'', ''scope'', ''x'', '''', null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: a_transcript_is_named_once',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''private'', '''', null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: transcript_belongs_to_a_tenant',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''none'', ''x'', ''scope'', ''x'', '''', null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: transcript_belongs_to_a_conversation',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''x'', '''', ''none'', ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: kind_is_scope_or_session',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''x'', ''x'', '''', null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: name_has_1_to_255_characters',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', '''', '''', null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: user_id_has_at_most_255_characters',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''session'', ''x'', repeat(''x'', 256), null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: only_a_session_has_a_user',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''x'', ''ada'', null, ''{}'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: metadata_is_an_object',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''x'', '''', null, ''[]'', 0, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: a_transcript_has_at_most_100000_messages',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''x'', '''', null, ''{}'', 100001, 0, 1)'
+    ),
+    (
+        'strongroom.transcripts: a_transcript_has_at_most_64_mib',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''x'', '''', null, ''{}'', 0, 67108865, 1)'
+    ),
+    (
+        'strongroom.transcripts: version_is_not_negative',
+        'insert into strongroom.transcripts (tenant_id, id, kind, name, user_id,'
+        ' conversation_id, metadata, message_count, size_bytes, version)'
+        ' values (''acme'', ''x'', ''scope'', ''x'', '''', null, ''{}'', 0, 0, -1)'
+    ),
+    (
+        'strongroom.transcript_messages: transcript_messages_pkey',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 1, ''1'', null, ''r'', 0, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: message_belongs_to_a_transcript',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''none'', 9, ''1'', null, ''r'', 0, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: position_is_positive',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 0, ''1'', null, ''r'', 0, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: message_has_at_most_1_mib',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 9, to_jsonb(repeat(''x'', 1048576)), null, ''r'', 0,'
+        ' ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: message_id_has_1_to_255_characters',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 9, ''1'', '''', ''r'', 0, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: run_id_has_1_to_255_characters',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 9, ''1'', null, '''', 0, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: append_id_has_1_to_255_characters',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 9, ''1'', null, ''r'', 0, '''', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: turn_is_not_negative',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 9, ''1'', null, ''r'', -1, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_messages: an_appended_message_says_run_turn_and_append',
+        'insert into strongroom.transcript_messages (tenant_id, transcript_id, position,'
+        ' message, message_id, run_id, turn, append_id, append_index)'
+        ' values (''acme'', ''session'', 9, ''1'', null, null, 0, ''a'', 1)'
+    ),
+    (
+        'strongroom.transcript_errors: transcript_errors_pkey',
+        'insert into strongroom.transcript_errors (tenant_id, transcript_id, id, run_id, error,'
+        ' messages)'
+        ' values (''acme'', ''session'', ''private'', ''r'', ''1'', ''[]'')'
+    ),
+    (
+        'strongroom.transcript_errors: error_belongs_to_a_transcript',
+        'insert into strongroom.transcript_errors (tenant_id, transcript_id, id, run_id, error,'
+        ' messages)'
+        ' values (''acme'', ''none'', ''x'', ''r'', ''1'', ''[]'')'
+    ),
+    (
+        'strongroom.transcript_errors: id_has_1_to_255_characters',
+        'insert into strongroom.transcript_errors (tenant_id, transcript_id, id, run_id, error,'
+        ' messages)'
+        ' values (''acme'', ''session'', '''', ''r'', ''1'', ''[]'')'
+    ),
+    (
+        'strongroom.transcript_errors: run_id_has_1_to_255_characters',
+        'insert into strongroom.transcript_errors (tenant_id, transcript_id, id, run_id, error,'
+        ' messages)'
+        ' values (''acme'', ''session'', ''x'', '''', ''1'', ''[]'')'
+    ),
+    (
+        'strongroom.transcript_errors: messages_are_a_list',
+        'insert into strongroom.transcript_errors (tenant_id, transcript_id, id, run_id, error,'
+        ' messages)'
+        ' values (''acme'', ''session'', ''x'', ''r'', ''1'', ''{}'')'
+    ),
+    (
         'strongroom_private.retention_kinds: retention_kinds_pkey',
         'insert into strongroom_private.retention_kinds (kind, table_name, description, moment,'
         ' condition, handler)'

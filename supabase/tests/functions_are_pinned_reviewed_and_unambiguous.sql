@@ -283,7 +283,19 @@ select is(
             'strongroom.find_tool_output',
             'strongroom.find_tool_output_head',
             'strongroom.find_tool_output_slice',
-            'strongroom_private.write_change'
+            'strongroom_private.write_change',
+            'strongroom_private.lock_transcript',
+            'strongroom_private.delete_named_transcript',
+            'strongroom_private.find_session_transcript',
+            'strongroom.find_transcript',
+            'strongroom.read_transcript',
+            'strongroom.save_transcript',
+            'strongroom.copy_transcript',
+            'strongroom.read_memory_session',
+            'strongroom.append_memory_session',
+            'strongroom.record_memory_session_error',
+            'strongroom.find_memory_session_error',
+            'strongroom.find_memory_session'
         )
         then array['enable_seqscan=off']
         -- Nor is it planned anew for each call: for these that took longer than the work.
@@ -452,7 +464,7 @@ select set_eq(
     $$,
     array[
         'acquire', 'add', 'answer', 'append', 'bind', 'cancel', 'check', 'claim', 'clear',
-        'compare', 'complete', 'count', 'create', 'decide', 'delete', 'diagnose', 'disable',
+        'compare', 'complete', 'copy', 'count', 'create', 'decide', 'delete', 'diagnose', 'disable',
         'enable', 'enqueue', 'erase', 'expire', 'fail', 'find', 'finish', 'forget', 'fork', 'grant',
         'heartbeat', 'list', 'patch', 'pause', 'prune', 'publish', 'purge', 'put', 'read', 'reap',
         'record', 'release', 'remove', 'renew', 'replace', 'request', 'resolve', 'restore',

@@ -227,7 +227,9 @@ select set_eq(
         'strongroom.sources',
         'strongroom.tenants',
         'strongroom.tool_outputs',
-        'strongroom.topic_events'
+        'strongroom.topic_events',
+        'strongroom.transcript_messages',
+        'strongroom.transcripts'
     ],
     'hosts delete from these tables only; the rest goes by cascade'
 );

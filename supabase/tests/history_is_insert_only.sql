@@ -349,6 +349,9 @@ select results_eq(
             ('tool_outputs', 2),
             ('topic_events', 1),
             ('topics', 1),
+            ('transcript_errors', 1),
+            ('transcript_messages', 2),
+            ('transcripts', 2),
             ('usage_events', 3)
     $$,
     'the purge of a tenant says it, too'

@@ -96,6 +96,14 @@ values
         '(select claim_token from strongroom.find_artifact_export('
         '''acme'', ''open-artifact'', 1, ''pdf''))'
     ),
+    ('p_scope', '''private'''),
+    ('p_from_scope', '''private'''),
+    ('p_to_scope', '''copy'''),
+    ('p_session_id', '''private'''),
+    ('p_turn', '0'),
+    ('p_append_id', '''append'''),
+    ('p_error_id', '''private'''),
+    ('p_ref', '''session'''),
     ('p_sha256', 'repeat(''0'', 64)'),
     ('p_size_bytes', '1'),
     ('p_output_id', '(select id from strongroom.list_tool_outputs(''acme'', ''open''))'),

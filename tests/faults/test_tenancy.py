@@ -261,6 +261,9 @@ CHILDREN: dict[str, LiteralString] = {
         "(tenant_id, conversation_id, version, id, covers_to_position, text) values"
         " (%s, %s, 1, 'x', 1, 'x')"
     ),
+    "strongroom.transcripts": (
+        "(tenant_id, conversation_id, id, kind, name) values (%s, %s, 'x', 'scope', 'x')"
+    ),
     "strongroom.artifacts": (
         "(tenant_id, conversation_id, id, name, creation_digest) values (%s, %s, 'x', 'x', 'x')"
     ),

@@ -37,6 +37,7 @@ FIRST_TABLE = {
     12: "strongroom.artifacts",
     13: "strongroom.deletion_receipts",
     14: "strongroom.conversation_changes",
+    15: "strongroom.transcripts",
 }
 """The first table that each version makes or adds to: its way back names it when it would lose rows."""
 
@@ -212,6 +213,12 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.set_retention_policy('acme', 'jobs', 86400, 0)",
     ],
     14: ["select * from strongroom.diagnose_realtime()"],
+    15: [
+        "select * from strongroom.save_transcript('acme', 'scope', '[{\"role\": \"user\"}, null]')",
+        "select * from strongroom.save_transcript('umbrella', 'scope', '[1]')",
+        "select * from strongroom.append_memory_session('acme', 's', 'r', 0, '[1, 2]', 'a', 'ada')",
+        "select * from strongroom.record_memory_session_error('acme', 's', 'r', '{}', '[3]', 'e', 'ada')",
+    ],
 }
 
 

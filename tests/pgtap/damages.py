@@ -178,6 +178,15 @@ DAMAGES = [
         ),
     ),
     (
+        "a_saved_transcript_writes_only_what_differs",
+        """
+        create function strongroom_private.spoil() returns trigger language plpgsql
+        as $$ begin new.append_id := new.append_id || new.append_index; return new; end $$;
+        create trigger spoil before insert on strongroom.transcript_messages
+            for each row execute function strongroom_private.spoil()
+        """,
+    ),
+    (
         "a_tool_output_is_known_by_its_content",
         """
         create function strongroom_private.spoil() returns trigger language plpgsql

@@ -46,6 +46,8 @@ SECTIONS = (
     "artifact_exports",
     "artifact_blobs",
     "tool_outputs",
+    "transcripts",
+    "memory_sessions",
     "pagination",
     "permissions",
     "deletion",

@@ -17,6 +17,7 @@ from strongroom.conformance import (
     calls_knowledge,
     calls_ledgers,
     calls_memory,
+    calls_transcripts,
 )
 from strongroom.conformance.calls_catalog import CatalogIds, fill_catalog
 from strongroom.conformance.calls_evaluations import EvaluationIds, fill_evaluations
@@ -77,6 +78,7 @@ class Target:
     ledgers: LedgerIds
     files: calls_files.FileIds
     artifacts: calls_artifacts.ArtifactIds
+    transcripts: calls_transcripts.TranscriptIds
 
     @property
     def where(self) -> Where:
@@ -110,6 +112,7 @@ class Target:
             ledgers=self.ledgers.absent(),
             files=self.files.absent(),
             artifacts=self.artifacts.absent(),
+            transcripts=self.transcripts.absent(),
         )
 
     def within(self, tenant_id: str) -> Target:
@@ -184,6 +187,7 @@ async def fill(
         ledgers=await fill_ledgers(store, tenant_id, talk.id),
         files=await calls_files.fill(store, tenant_id, talk.id),
         artifacts=await calls_artifacts.fill_artifacts(store, ids),
+        transcripts=await calls_transcripts.fill_transcripts(store, tenant_id),
     )
 
 
@@ -299,6 +303,7 @@ WRITES: dict[str, Write] = {
     ),
     **calls_files.WRITES,
     **calls_artifacts.WRITES,
+    **calls_transcripts.WRITES,
 }
 """Writes to one conversation that exists; each must refuse one that does not."""
 
@@ -352,6 +357,7 @@ HOST_READS: dict[str, HostCall] = {
     "realtime.list": lambda s, t: s.realtime.list(tenant_id=t.tenant_id, topic=t.topic),
     **{name: _of_knowledge(call) for name, call in calls_knowledge.HOST_READS.items()},
     **calls_files.HOST_READS,
+    **calls_transcripts.HOST_READS,
 }
 """Reads that hosts alone may do, of what the tenant has."""
 
@@ -391,6 +397,7 @@ HOST_WRITES: dict[str, HostCall] = {
 """Writes that hosts alone may do, to what stands beside conversations."""
 
 HOST_WRITES.update(calls_memory.HOST_WRITES)
+HOST_WRITES.update(calls_transcripts.HOST_WRITES)
 
 OWN_READS: dict[str, Read] = {**calls_memory.OWN_READS}
 """Reads of what belongs to one principal alone."""

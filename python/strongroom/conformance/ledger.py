@@ -48,6 +48,8 @@ PORTS: dict[str, type] = {
     "keywords": ports.KeywordIndex,
     "artifacts": ports.ArtifactStore,
     "tool_outputs": ports.ToolOutputStore,
+    "transcripts": ports.TranscriptStore,
+    "memory": ports.MemoryStore,
     "jobs": ports.JobDispatcher,
     "locks": ports.DistributedLockStore,
     "realtime": ports.RealtimePublisher,

@@ -23,6 +23,7 @@ from strongroom.in_memory.jobs import MemoryJobDispatcher
 from strongroom.in_memory.knowledge import MemoryKnowledgeStore
 from strongroom.in_memory.lifecycle import MemoryLifecycleStore
 from strongroom.in_memory.locks import MemoryDistributedLockStore
+from strongroom.in_memory.memory_sessions import MemoryMemoryStore
 from strongroom.in_memory.messages import MemoryMessageStore
 from strongroom.in_memory.principal_memory import MemoryPrincipalMemoryStore
 from strongroom.in_memory.realtime import MemoryRealtimePublisher
@@ -32,6 +33,7 @@ from strongroom.in_memory.skills import MemorySkillStore
 from strongroom.in_memory.summaries import MemoryThreadSummaryStore
 from strongroom.in_memory.tenants import MemoryTenantStore
 from strongroom.in_memory.tool_outputs import MemoryToolOutputStore
+from strongroom.in_memory.transcripts import MemoryTranscriptStore
 from strongroom.in_memory.usage import MemoryUsageStore
 from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.infrastructure.work_signals import polling
@@ -113,6 +115,8 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "keywords": MemoryKeywordIndex(session, text_policy),
         "artifacts": MemoryArtifactStore(session, text_policy),
         "tool_outputs": MemoryToolOutputStore(session, text_policy),
+        "transcripts": MemoryTranscriptStore(session, text_policy),
+        "memory": MemoryMemoryStore(session, text_policy),
         "jobs": MemoryJobDispatcher(session, text_policy),
         "lifecycle": MemoryLifecycleStore(session, text_policy),
         "locks": MemoryDistributedLockStore(session, text_policy),

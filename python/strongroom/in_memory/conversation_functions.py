@@ -14,6 +14,7 @@ from strongroom.in_memory.evaluation_results import empty_results_of
 from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import drop_runs
+from strongroom.in_memory.transcripts import drop_transcripts
 from strongroom.in_memory.values import METADATA_BYTES, check_ids, check_size, comparable
 from strongroom.models.base import JsonObject
 from strongroom.models.conversations import (
@@ -318,4 +319,5 @@ def drop_conversation(tables: Tables, conversation_id: str) -> dict[str, int]:
         **drop_runs(tables, conversation_id),
         **drop_files(tables, conversation_id),
         **drop_made_things(tables, conversation_id),
+        **drop_transcripts(tables, lambda _, found: found.conversation_id == conversation_id),
     }

@@ -120,6 +120,49 @@ class SealRow:
     digest: str
 
 
+TranscriptKey = tuple[str, str, str]
+"""A transcript's kind, name and user (empty for none)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRaw:
+    """A raw message of a transcript; what says where it came from is there for sessions only."""
+
+    message: Any
+    created_at: dt.datetime
+    message_id: str | None = None
+    run_id: str | None = None
+    turn: int | None = None
+    append_id: str | None = None
+    append_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFailure:
+    """A failed run of a session."""
+
+    id: str
+    run_id: str
+    error: Any
+    messages: tuple[Any, ...]
+    created_at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTranscript:
+    """A scope's or session's transcript, with all that hangs on it."""
+
+    id: str
+    conversation_id: str | None
+    created_at: dt.datetime
+    updated_at: dt.datetime
+    metadata: dict[str, Any] = field(default_factory=dict)
+    version: int = 0
+    digest: str | None = None
+    messages: tuple[StoredRaw, ...] = ()
+    errors: tuple[StoredFailure, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class StoredReceipt:
     """A receipt, and the salted hash that stands for the person it is about."""
@@ -182,6 +225,7 @@ class Tables:
     artifact_versions: dict[str, tuple[ArtifactVersion, ...]] = field(default_factory=dict)
     artifact_exports: dict[tuple[str, int, str], ArtifactExport] = field(default_factory=dict)
     tool_outputs: dict[tuple[str, str], ToolOutput] = field(default_factory=dict)
+    transcripts: dict[TranscriptKey, StoredTranscript] = field(default_factory=dict)
     retention_policies: dict[str, Row[RetentionPolicy]] = field(default_factory=dict)
     deletion_receipts: dict[str, StoredReceipt] = field(default_factory=dict)
 
@@ -231,6 +275,7 @@ class Tables:
             artifact_versions=dict(self.artifact_versions),
             artifact_exports=dict(self.artifact_exports),
             tool_outputs=dict(self.tool_outputs),
+            transcripts=dict(self.transcripts),
             retention_policies=dict(self.retention_policies),
             deletion_receipts=dict(self.deletion_receipts),
         )

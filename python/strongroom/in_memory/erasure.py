@@ -17,6 +17,7 @@ from strongroom.in_memory.dropping import drop_artifacts
 from strongroom.in_memory.file_functions import drop_files_of
 from strongroom.in_memory.interaction_functions import expire_interaction
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
+from strongroom.in_memory.transcripts import drop_transcripts
 from strongroom.models.lifecycle import (
     DeletedRows,
     DeletionAction,
@@ -269,8 +270,23 @@ def _ledgers(tables: Tables, principal_id: str, touched: Touched) -> None:
             touched["usage_events", "clear"] += 1
 
 
+def _sessions(tables: Tables, principal_id: str, touched: Touched) -> None:
+    for table, count in drop_transcripts(tables, lambda key, _: key[2] == principal_id).items():
+        touched[table, "delete"] += count
+
+
 RULES = [
-    *(_conversations, _memberships, _grants, _memory, _files, _subjects, _ledgers, _words),
+    *(
+        _conversations,
+        _memberships,
+        _grants,
+        _memory,
+        _sessions,
+        _files,
+        _subjects,
+        _ledgers,
+        _words,
+    ),
     _interactions,
 ]
 """What is done, in this order; a domain adds its own."""

@@ -11,6 +11,7 @@ from strongroom.in_memory.erasure import Touched, find_receipt, items_of, store_
 from strongroom.in_memory.evaluation_results import drop_evaluations
 from strongroom.in_memory.file_functions import drop_files
 from strongroom.in_memory.run_steps import drop_runs
+from strongroom.in_memory.transcripts import drop_transcripts
 from strongroom.models.tenants import PurgeReceipt
 
 
@@ -60,6 +61,7 @@ def _drop_everything(tables: Tables) -> dict[str, int]:
         **drop_evaluations(tables),
         **drop_files(tables),
         **drop_made_things(tables),
+        **drop_transcripts(tables, lambda *_: True),
     }
     tables.tenant = None
     tables.audit_seals = ()

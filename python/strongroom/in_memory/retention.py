@@ -13,6 +13,7 @@ from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.dropping import drop_tool_outputs
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.realtime import trim_topic
+from strongroom.in_memory.transcripts import drop_transcripts
 from strongroom.models.conversations import Conversation
 from strongroom.models.lifecycle import RetentionPolicy, SweptRecords
 from strongroom.models.pages import Direction, Page
@@ -185,6 +186,16 @@ def _sweep_tool_outputs(tables: Tables, before: dt.datetime, limit: int) -> tupl
     return len(going), 0
 
 
+def _sweep_transcripts(tables: Tables, before: dt.datetime, limit: int) -> tuple[int, int]:
+    old = [
+        key
+        for key, transcript in tables.transcripts.items()
+        if transcript.conversation_id is None and transcript.updated_at < before
+    ][:limit]
+    drop_transcripts(tables, lambda key, _: key in old)
+    return len(old), 0
+
+
 SWEEPERS: dict[str, Sweeper] = {
     "approval_grants": _sweep_grants,
     "checkpoints": _sweep_checkpoints,
@@ -196,6 +207,7 @@ SWEEPERS: dict[str, Sweeper] = {
     "run_events": _sweep_run_events,
     "tool_outputs": _sweep_tool_outputs,
     "topic_events": _sweep_topic_events,
+    "transcripts": _sweep_transcripts,
 }
 """The kinds that a policy can be about."""
 

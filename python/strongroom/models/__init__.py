@@ -115,6 +115,17 @@ from strongroom.models.lifecycle import (
 from strongroom.models.locks import (
     Lock,
 )
+from strongroom.models.memory_sessions import (
+    FailedRun,
+    FailedRunMessages,
+    MemoryAppendItem,
+    MemoryAppendResult,
+    MemoryContext,
+    MemoryConversation,
+    MemoryConversationMessage,
+    MemoryConversationSummary,
+    RecordedFailedRun,
+)
 from strongroom.models.messages import (
     AppendItem,
     AppendResult,
@@ -185,6 +196,10 @@ from strongroom.models.tool_outputs import (
     ToolOutput,
     ToolOutputHead,
     ToolOutputSlice,
+)
+from strongroom.models.transcripts import (
+    SavedTranscript,
+    TranscriptHead,
 )
 from strongroom.models.usage import (
     Cost,
@@ -260,6 +275,8 @@ __all__ = [
     "EvaluationRunCase",
     "ExecutionContext",
     "FailedBlobRemoval",
+    "FailedRun",
+    "FailedRunMessages",
     "File",
     "FilePart",
     "FileQueue",
@@ -278,6 +295,12 @@ __all__ = [
     "Lease",
     "Lock",
     "Membership",
+    "MemoryAppendItem",
+    "MemoryAppendResult",
+    "MemoryContext",
+    "MemoryConversation",
+    "MemoryConversationMessage",
+    "MemoryConversationSummary",
     "MemoryFact",
     "MemoryPut",
     "MemorySearch",
@@ -300,6 +323,7 @@ __all__ = [
     "PurgeReceipt",
     "QuestionPart",
     "ReasoningPart",
+    "RecordedFailedRun",
     "RecordedItem",
     "RecordedUsage",
     "ReplacedSource",
@@ -313,6 +337,7 @@ __all__ = [
     "RunQueue",
     "RunUsage",
     "SavedCheckpoint",
+    "SavedTranscript",
     "ScheduledDeletion",
     "SchemaChange",
     "ScoreComparison",
@@ -339,6 +364,7 @@ __all__ = [
     "ToolResultPart",
     "Topic",
     "TopicEvent",
+    "TranscriptHead",
     "UsageEvent",
     "UsageItem",
     "UsageSum",

@@ -16,6 +16,7 @@ from strongroom.ports.jobs import JobDispatcher as JobDispatcher
 from strongroom.ports.knowledge import KnowledgeStore as KnowledgeStore
 from strongroom.ports.lifecycle import LifecycleStore as LifecycleStore
 from strongroom.ports.locks import DistributedLockStore as DistributedLockStore
+from strongroom.ports.memory_sessions import MemoryStore as MemoryStore
 from strongroom.ports.messages import MessageStore as MessageStore
 from strongroom.ports.principal_memory import PrincipalMemoryStore as PrincipalMemoryStore
 from strongroom.ports.realtime import RealtimePublisher as RealtimePublisher
@@ -27,4 +28,5 @@ from strongroom.ports.skills import SkillStore as SkillStore
 from strongroom.ports.summaries import ThreadSummaryStore as ThreadSummaryStore
 from strongroom.ports.tenants import TenantStore as TenantStore
 from strongroom.ports.tool_outputs import ToolOutputStore as ToolOutputStore
+from strongroom.ports.transcripts import TranscriptStore as TranscriptStore
 from strongroom.ports.usage import UsageStore as UsageStore

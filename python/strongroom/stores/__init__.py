@@ -14,6 +14,7 @@ from strongroom.stores.jobs import SqlJobDispatcher as SqlJobDispatcher
 from strongroom.stores.knowledge import SqlKnowledgeStore as SqlKnowledgeStore
 from strongroom.stores.lifecycle import SqlLifecycleStore as SqlLifecycleStore
 from strongroom.stores.locks import SqlDistributedLockStore as SqlDistributedLockStore
+from strongroom.stores.memory_sessions import SqlMemoryStore as SqlMemoryStore
 from strongroom.stores.messages import SqlMessageStore as SqlMessageStore
 from strongroom.stores.principal_memory import (
     SqlPrincipalMemoryStore as SqlPrincipalMemoryStore,
@@ -25,4 +26,5 @@ from strongroom.stores.skills import SqlSkillStore as SqlSkillStore
 from strongroom.stores.summaries import SqlThreadSummaryStore as SqlThreadSummaryStore
 from strongroom.stores.tenants import SqlTenantStore as SqlTenantStore
 from strongroom.stores.tool_outputs import SqlToolOutputStore as SqlToolOutputStore
+from strongroom.stores.transcripts import SqlTranscriptStore as SqlTranscriptStore
 from strongroom.stores.usage import SqlUsageStore as SqlUsageStore
