@@ -124,6 +124,10 @@ test-supabase: $(READY) ## The whole suite over Supabase's API, and Realtime, wi
 test-adapters: $(READY) ## Redis and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server)
 	@$(PYTEST) $(PARALLEL) tests/adapters $(ARGS)
 
+.PHONY: test-web
+test-web: setup ## examples/chat-web in Chromium: two tenants, live, over dropped sockets (Node, Debian's chromium)
+	@$(PYTEST) tests/web $(ARGS)
+
 .PHONY: test-pgtap
 test-pgtap: $(READY) ## The stories of supabase/tests, by pg_prove (Debian's packages)
 	@$(PYTEST) tests/pgtap $(ARGS)

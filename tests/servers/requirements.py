@@ -23,6 +23,7 @@ _KNOWN: dict[str, tuple[list[str | Path], str]] = {
     "pgbouncer": (["pgbouncer", Path("/usr/sbin/pgbouncer")], "apt-get install pgbouncer"),
     "node": (["node"], "apt-get install nodejs"),
     "npm": (["npm"], "apt-get install npm"),
+    "chromium": (["chromium"], "apt-get install chromium"),
     "redis-server": (["redis-server"], "apt-get install redis-server"),
 }
 
