@@ -121,7 +121,7 @@ test-supabase: $(READY) ## The whole suite over Supabase's API, and Realtime, wi
 	    tests/platform/test_realtime.py tests/platform/test_realtime_hints.py $(ARGS)
 
 .PHONY: test-adapters
-test-adapters: $(READY) ## Redis and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server)
+test-adapters: setup ## Redis, BullMQ and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server, Node)
 	@$(PYTEST) $(PARALLEL) tests/adapters $(ARGS)
 
 .PHONY: test-web

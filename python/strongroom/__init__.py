@@ -17,6 +17,7 @@ Example:
     'Where is my parcel?'
 """
 
+from strongroom.bullmq_worker import BullMQWorker as BullMQWorker
 from strongroom.client import Strongroom as Strongroom
 from strongroom.client import UnitOfWork as UnitOfWork
 from strongroom.connecting import connect as connect

@@ -34,6 +34,7 @@ async def connect(
     blobs: str | BlobStore | None = None,
     locks: str | None = None,
     realtime: str | None = None,
+    jobs: str | None = None,
     pooler: Pooler | None = None,
     text_policy: TextPolicy = "reject",
     pool_min: int = 1,
@@ -58,6 +59,7 @@ async def connect(
             to do.
         locks: where locks are: ``redis://host:port/database``. None: in the database.
         realtime: where the change feed is: ``redis://host:port/database``. None: in the database.
+        jobs: how jobs come to workers: ``bullmq+redis://host:port/database``. None: workers ask the database.
         pooler: ``transaction`` behind PgBouncer or Supavisor in transaction mode: nothing is prepared.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
@@ -133,6 +135,7 @@ async def connect(
             store,
             locks=locks,
             realtime=realtime,
+            jobs=jobs,
             text_policy=text_policy,
             keeps_up=connection is None,
         )

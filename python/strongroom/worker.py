@@ -131,6 +131,11 @@ class DurableWorker:
         """Claim no more; ``run_forever`` returns when what is held is finished or given back."""
         self._stopping.set()
 
+    async def work_on(self, run: Run) -> None:
+        """Work on a run that was claimed for this worker, by its id for example, and end the claim."""
+        self.counts.claimed += 1
+        await self._work(run)
+
     async def _wait_for_change(
         self, wait: Callable[[float], Awaitable[None]], *, busy: bool
     ) -> None:

@@ -48,6 +48,7 @@ drop function strongroom_private.complete_claimed_jobs;
 drop function strongroom_private.check_job_claims;
 drop function strongroom_private.fail_missed_job;
 drop function strongroom_private.fail_stale_job_claim;
+drop function strongroom.claim_job;
 drop function strongroom.claim_jobs;
 drop function strongroom_private.check_claim;
 drop function strongroom_private.dispatch_jobs;

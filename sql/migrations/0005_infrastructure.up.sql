@@ -1039,6 +1039,88 @@ comment on function strongroom.claim_jobs(
     ' a queue by priority and age; also running ones whose lease has ended. Rows that others are'
     ' claiming are skipped. Errors: SR001, SR004, SR020. Callers: hosts.';
 
+create function strongroom.claim_job(
+    p_tenant_id text,
+    p_job_id text,
+    p_worker_id text,
+    p_lease_seconds double precision default 30
+)
+returns setof strongroom.job_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_job strongroom.jobs;
+    v_now timestamptz;
+begin
+    perform strongroom_private.check_lease(p_worker_id, p_lease_seconds);
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_id('job_id', p_job_id);
+    select j.*
+    into v_job
+    from strongroom.jobs as j
+    where j.tenant_id = p_tenant_id
+        and j.id = p_job_id
+    for update;
+    if not found then
+        perform strongroom_private.fail_missed_write('job', null, null);
+    end if;
+    v_now := clock_timestamp();
+    if not (v_job.is_ready or coalesce(v_job.claimable_at <= v_now, false))
+        or (v_job.status = 'running' and v_job.attempt >= v_job.max_attempts)
+    then
+        return;
+    end if;
+    if v_job.status = 'retry_pending' then
+        update strongroom.jobs as j
+        set status = 'queued'
+        where j.tenant_id = p_tenant_id
+            and j.id = p_job_id;
+    end if;
+    return query
+    update strongroom.jobs as j
+    set status = 'running',
+        is_ready = false,
+        attempt = j.attempt + 1,
+        claim_token = nextval('strongroom.job_claim_tokens'),
+        worker_id = p_worker_id,
+        lease_expires_at = v_now + make_interval(secs => p_lease_seconds),
+        claimable_at = v_now + make_interval(secs => p_lease_seconds),
+        started_at = coalesce(j.started_at, v_now),
+        updated_at = v_now
+    where j.tenant_id = p_tenant_id
+        and j.id = p_job_id
+    returning
+        j.tenant_id,
+        j.id,
+        j.queue,
+        j.kind,
+        j.payload,
+        j.dedupe_key,
+        j.priority,
+        j.status,
+        j.attempt,
+        j.max_attempts,
+        j.backoff_seconds,
+        j.max_backoff_seconds,
+        j.available_at,
+        j.lease_expires_at,
+        j.claim_token,
+        j.worker_id,
+        j.error,
+        j.created_at,
+        j.started_at,
+        j.finished_at,
+        j.updated_at;
+end
+$$;
+comment on function strongroom.claim_job(text, text, text, double precision) is
+    'Claim this job for a worker, to whom something else has brought its id; no row when it is not'
+    ' claimable now: running with a lease, not due, ended, or lost for good by its last worker.'
+    ' Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+
 create function strongroom_private.fail_stale_job_claim(p_tenant_id text, p_jobs jsonb)
 returns void
 language plpgsql
@@ -2506,6 +2588,7 @@ select strongroom_private.publish_grant(
         strongroom.find_job,
         strongroom.list_jobs,
         strongroom.claim_jobs,
+        strongroom.claim_job,
         strongroom.complete_jobs,
         strongroom.complete_and_claim_jobs,
         strongroom.heartbeat_job,

@@ -195,6 +195,7 @@ select is(
             'strongroom.enqueue_job',
             'strongroom.find_job',
             'strongroom.list_jobs',
+            'strongroom.claim_job',
             'strongroom_private.complete_claimed_jobs',
             'strongroom.complete_and_claim_jobs',
             'strongroom.heartbeat_job',

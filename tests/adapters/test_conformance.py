@@ -37,6 +37,7 @@ async def adapter(home: Database, redis: RedisProcess) -> AsyncIterator[Adapter]
         "timeout": 20.0,
         "locks": redis.url,
         "realtime": redis.url,
+        "jobs": f"bullmq+{redis.url}",
     }
 
     @asynccontextmanager

@@ -232,6 +232,41 @@ async def test_parallel_claims_never_share_a_job(adapter: Adapter) -> None:
     assert len({job.claim_token for job in claimed}) == 30
 
 
+async def test_one_job_is_claimed_by_its_id_by_one_worker(adapter: Adapter) -> None:
+    adapter.needs("durable_jobs")
+    store, tenant_id = adapter.store, await new_tenant(adapter.store)
+    made = await _enqueue(store, tenant_id, max_attempts=3)
+    at: dict[str, Any] = {"tenant_id": tenant_id, "job_id": made.id, "lease_seconds": LONG}
+    claims = await asyncio.gather(
+        *(store.jobs.claim_one(**at, worker_id=f"w{n}") for n in range(5))
+    )
+    (job,) = [claim for claim in claims if claim is not None]
+    assert (job.id, job.status, job.attempt) == (made.id, "running", 1)
+    assert await store.jobs.get(tenant_id=tenant_id, job_id=made.id) == job
+    # A retry, when it is due and not before; a lost worker's job, when its lease has ended.
+    await store.jobs.retry_later(**_at(job), error={}, delay_seconds=SHORT)
+    again = await _until_claimed(store, {**at, "worker_id": "w", "lease_seconds": SHORT})
+    assert (again.attempt, again.claim_token or 0) > (1, job.claim_token or 0)
+    last = await _until_claimed(store, {**at, "worker_id": "w", "lease_seconds": 0.001})
+    assert last.attempt == 3
+    await asyncio.sleep(SHORT)
+    assert await store.jobs.claim_one(**at, worker_id="w") is None, "it had no attempt left"
+    later = await _enqueue(store, tenant_id, delay_seconds=3600.0)
+    ended = await _enqueue(store, tenant_id)
+    await store.jobs.cancel(tenant_id=tenant_id, job_id=ended.id)
+    for job_id in (later.id, ended.id):
+        assert await store.jobs.claim_one(**{**at, "job_id": job_id}, worker_id="w") is None
+    with pytest.raises(NotFound):
+        await store.jobs.claim_one(**{**at, "job_id": fresh()}, worker_id="w")
+
+
+async def _until_claimed(store: Ports, at: dict[str, Any]) -> Job:
+    async with asyncio.timeout(20):
+        while (job := await store.jobs.claim_one(**at)) is None:  # noqa: ASYNC110 (time itself)
+            await asyncio.sleep(0.01)
+        return job
+
+
 async def test_a_slow_worker_that_lost_its_lease_changes_nothing_b21(adapter: Adapter) -> None:
     adapter.needs("durable_jobs")
     store, tenant_id = adapter.store, await new_tenant(adapter.store)
@@ -556,6 +591,7 @@ async def test_a_tenant_sees_and_touches_only_its_own_jobs(adapter: Adapter) -> 
         lambda: store.jobs.release(**there),
         lambda: store.jobs.heartbeat(**there),
         lambda: store.jobs.cancel(tenant_id=other, job_id=job.id),
+        lambda: store.jobs.claim_one(tenant_id=other, job_id=job.id, worker_id="w"),
     ):
         with pytest.raises((NotFound, StaleClaim)):
             await write()

@@ -134,6 +134,23 @@ def claim_job(
     if not ready:
         return None
     job = min(ready, key=lambda j: (queues.index(j.queue), -j.priority, j.created_at, j.id))
+    return _claim(tables, job, worker_id, lease_seconds)
+
+
+def claim_one_job(
+    tables: Tables, *, job_id: str, worker_id: str, lease_seconds: float
+) -> Job | None:
+    """Claim this job when it is claimable now."""
+    check_writable(tables)
+    job = find_job(tables, job_id=job_id)
+    if job is None:
+        raise missing("job")
+    if not _is_due(job) or (job.status == "running" and job.attempt >= job.max_attempts):
+        return None
+    return _claim(tables, job, worker_id, lease_seconds)
+
+
+def _claim(tables: Tables, job: Job, worker_id: str, lease_seconds: float) -> Job:
     return _change(
         tables,
         job,

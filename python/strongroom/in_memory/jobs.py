@@ -14,6 +14,7 @@ from strongroom.in_memory.job_functions import (
     cancel_job,
     check_claims,
     claim_job,
+    claim_one_job,
     complete_job,
     complete_jobs,
     enqueue_job,
@@ -121,6 +122,19 @@ class MemoryJobDispatcher(MemoryPort):
         """See the port."""
         tenants = self._session.writable_tenants() if tenant_id is None else [tenant_id]
         return await self._claim(tenants, limit, after_tenant_id, worker_id, queues, lease_seconds)
+
+    @port_method
+    async def claim_one(
+        self, *, tenant_id: Id, job_id: Id, worker_id: Id, lease_seconds: LeaseSeconds = 30.0
+    ) -> Job | None:
+        """See the port."""
+        return await self._write(
+            tenant_id,
+            claim_one_job,
+            job_id=job_id,
+            worker_id=worker_id,
+            lease_seconds=lease_seconds,
+        )
 
     @port_method
     async def complete(self, *, tenant_id: Id, job_id: Id, claim_token: ClaimToken) -> Job:

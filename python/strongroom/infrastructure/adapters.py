@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 
 from strongroom.client import Strongroom
 from strongroom.errors import InvalidArgument, StrongroomError
+from strongroom.infrastructure.bullmq_jobs import BullMQJobDispatcher, Deliveries
 from strongroom.infrastructure.composing import ComposablePort, composed
 from strongroom.infrastructure.redis_locks import RedisDistributedLockStore
 from strongroom.infrastructure.redis_realtime_units import TransactionalRedisRealtime
@@ -30,6 +31,7 @@ async def with_adapters(
     *,
     locks: str | None = None,
     realtime: str | None = None,
+    jobs: str | None = None,
     text_policy: TextPolicy = "reject",
     keeps_up: bool = True,
 ) -> Strongroom:
@@ -40,6 +42,7 @@ async def with_adapters(
         store: the database's.
         locks: URL of the server that keeps locks; None: the database does.
         realtime: URL of the server that keeps the change feed; None: the database does.
+        jobs: ``bullmq+redis://...``: BullMQ brings jobs to workers; None: workers ask the database.
         text_policy: as for the store.
         keeps_up: whether calls may be made beside the caller's: not on a connection that is theirs.
 
@@ -48,7 +51,7 @@ async def with_adapters(
         MissingCapability: SR040, an extra is not installed, or a server would lose what it acknowledges.
         Unavailable: SR050, a server cannot be reached.
     """
-    if locks is None and realtime is None:
+    if locks is None and realtime is None and jobs is None:
         return store
     tenants = TenantStates(lambda tenant_id: store.tenants.find(tenant_id=tenant_id))
     servers: dict[str, RedisServer] = {}
@@ -62,7 +65,8 @@ async def with_adapters(
             raise InvalidArgument(
                 f"{argument} is of no known kind",
                 detail={"path": argument},
-                hint="Use redis://host:port/database, rediss:// or unix:///socket.",
+                hint="Use redis://host:port/database, rediss:// or unix:///socket; for jobs"
+                " bullmq+redis://host:port/database.",
             )
         if url not in servers:
             server = servers[url] = RedisServer.of(url)
@@ -81,6 +85,10 @@ async def with_adapters(
         stack.push_async_callback(feed.close)
         ports["realtime"] = feed
         await keep_up(feed.send_unsent, "the outbox")
+    if jobs is not None:
+        kind, _, url = jobs.partition("+")
+        server = await server_at(url if kind == "bullmq" else "", "jobs")
+        ports["jobs"] = BullMQJobDispatcher(store.jobs, Deliveries(server))
     return composed(store, ports, tenants, tuple(servers.values()))
 
 

@@ -85,18 +85,26 @@ class RedisServer:
             MissingCapability: SR040, the extra is not installed.
         """
         if self._client is None:
-            redis = import_extra("redis.asyncio", "redis", "a Redis adapter")
-            retry = import_extra("redis.asyncio.retry", "redis", "a Redis adapter")
-            backoff = import_extra("redis.backoff", "redis", "a Redis adapter")
-            self._client = redis.Redis.from_url(
-                self.url,
-                decode_responses=True,
-                socket_timeout=self.timeout,
-                socket_connect_timeout=self.timeout,
-                # Tries again are ours: bounded by the call's own time.
-                retry=retry.Retry(backoff.NoBackoff(), 0),
-            )
+            self._client = self.new_client(socket_timeout=self.timeout)
         return self._client
+
+    def new_client(self, **options: Any) -> Any:
+        """Return another client, which the caller closes.
+
+        Raises:
+            MissingCapability: SR040, the extra is not installed.
+        """
+        redis = import_extra("redis.asyncio", "redis", "a Redis adapter")
+        retry = import_extra("redis.asyncio.retry", "redis", "a Redis adapter")
+        backoff = import_extra("redis.backoff", "redis", "a Redis adapter")
+        return redis.Redis.from_url(
+            self.url,
+            decode_responses=True,
+            socket_connect_timeout=self.timeout,
+            # Tries again are ours: bounded by the call's own time.
+            retry=retry.Retry(backoff.NoBackoff(), 0),
+            **options,
+        )
 
     def key(self, *names: str) -> str:
         """Return a key; names before the last one are told apart by their lengths."""

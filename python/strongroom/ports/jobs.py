@@ -126,6 +126,12 @@ class JobDispatcher(Protocol):
         """
         ...
 
+    async def claim_one(
+        self, *, tenant_id: Id, job_id: Id, worker_id: Id, lease_seconds: LeaseSeconds = 30.0
+    ) -> Job | None:
+        """Claim this job; None when it is not claimable now. SQL: ``strongroom.claim_job``."""
+        ...
+
     async def complete(self, *, tenant_id: Id, job_id: Id, claim_token: ClaimToken) -> Job:
         """End a job as completed; in a unit of work, together with what it did.
 

@@ -117,6 +117,20 @@ class SqlJobDispatcher(SqlStore):
         return tuple(rows)
 
     @port_method
+    async def claim_one(
+        self, *, tenant_id: Id, job_id: Id, worker_id: Id, lease_seconds: LeaseSeconds = 30.0
+    ) -> Job | None:
+        """See the port."""
+        return await self._find(
+            Job,
+            "claim_job",
+            tenant_id=tenant_id,
+            job_id=job_id,
+            worker_id=worker_id,
+            lease_seconds=lease_seconds,
+        )
+
+    @port_method
     async def complete(self, *, tenant_id: Id, job_id: Id, claim_token: ClaimToken) -> Job:
         """See the port."""
         claims: JsonValue = [{"id": job_id, "claim_token": claim_token}]
