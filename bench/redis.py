@@ -34,6 +34,7 @@ class RedisServer:
             raise MissingPeer(f"the package redis ({error})") from error
         self._folder = tempfile.TemporaryDirectory(prefix="strongroom-redis-")
         socket = str(Path(self._folder.name) / "redis.sock")
+        self.url = f"unix://{socket}"
         self._process = await asyncio.create_subprocess_exec(
             program, "--port", "0", "--unixsocket", socket, "--dir", self._folder.name,
             "--save", "", *self._options,

@@ -58,6 +58,8 @@ class Strongroom:
         self._rows = rows
         self._read_only = read_only
         self._stack = AsyncExitStack()
+        self.options: dict[str, Any] = {}
+        """More of ``connect``, such as adapters."""
 
     async def open(self, server: Server) -> None:
         """Install the schema the way a host does, load, and connect as a host."""
@@ -82,6 +84,7 @@ class Strongroom:
                 schema_mode="off",
                 pool_min=clients,
                 pool_max=clients,
+                **self.options,
             )
         )
 

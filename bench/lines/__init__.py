@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.context import Context
 from bench.lines.append import append_one, append_ten, eight_clients
+from bench.lines.buckets import bytes_in_buckets
 from bench.lines.checkpoints import checkpoints
 from bench.lines.growth import growth
 from bench.lines.jobs import jobs_and_runs
@@ -22,4 +23,5 @@ LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
     "P7": checkpoints,
     "P9": locks,
     "P10": growth,
+    "P11": bytes_in_buckets,
 }

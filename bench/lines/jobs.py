@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.competitors.absurd_tasks import AbsurdTasks
+from bench.competitors.adapters import StrongroomBullMQJobs
 from bench.competitors.bullmq_jobs import BullMQJobs
 from bench.competitors.pgqueuer_jobs import PgQueuerJobs
 from bench.competitors.procrastinate_jobs import ProcrastinateJobs
@@ -32,6 +33,7 @@ async def _empty_queues(context: Context) -> list[Queue]:
         AbsurdTasks(),
         BullMQJobs(durable=True),
         BullMQJobs(durable=False),
+        StrongroomBullMQJobs("strongroom_bullmq_jobs"),
     )
     await context.opened(jobs, "strongroom's jobs: set up")
     await context.opened(runs, "strongroom's runs: set up")
@@ -68,6 +70,12 @@ def _report(context: Context, rounds: Rounds) -> None:
                 text = f"claim 1 + complete 1: {peer} / strongroom's {what}"
                 ratio = rounds.ratio(peer, what)
                 add(ratio_line("P6", text, ratio, (">=", goal) if goal else None))
+    through = StrongroomBullMQJobs.name
+    for peer in ("jobs", "BullMQ on a durable Redis"):
+        if rounds.has(through) and rounds.has(peer):
+            what = "strongroom's jobs" if peer == "jobs" else peer
+            text = f"claim 1 + complete 1: {through} / {what}"
+            add(ratio_line("P6", text, rounds.ratio(through, peer)))
     ratio = rounds.ratio("jobs", "jobs, 10")
     add(ratio_line("P6", "a job: claim 1 + complete 1 / in batches of 10", ratio, (">=", 3.0)))
     ratio = rounds.ratio("jobs, complete and claim", "jobs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.competitors.adapters import StrongroomRedisLocks
 from bench.competitors.locks import AdvisoryLocks, RedisLocks, StrongroomLocks
 from bench.context import Context
 from bench.measure import Contestant, repeat
@@ -14,6 +15,7 @@ async def locks(context: Context) -> None:
         await context.opened(locks, f"{locks.name}: set up")
         for locks in (
             StrongroomLocks("strongroom_locks"),
+            StrongroomRedisLocks("strongroom_redis_locks"),
             AdvisoryLocks(),
             RedisLocks(durable=True),
             RedisLocks(durable=False),
@@ -37,3 +39,12 @@ async def locks(context: Context) -> None:
                     ("<=", limit) if limit else None,
                 )
             )
+    own = StrongroomRedisLocks.name
+    if rounds.has(own):
+        for peer in ("strongroom's locks", "locks in a durable Redis"):
+            if rounds.has(peer):
+                context.report.lines.append(
+                    ratio_line(
+                        "P9", f"acquire + release: {own} / {peer}", rounds.ratio(own, peer), None
+                    )
+                )

@@ -178,7 +178,26 @@ _REMEDIES: dict[str, str] = {
     " `strongroom migrate apply`.",
     "transactions": "Connect over psycopg (postgresql://...) instead of through an API.",
     "row_level_security": "Use a PostgreSQL or Supabase adapter.",
+    "distributed_locking": "Use a PostgreSQL adapter, or connect(locks='redis://host:6379/0')"
+    " with pip install 'strongroom[redis]'.",
+    "realtime": "Use a PostgreSQL adapter, or connect(realtime='redis://host:6379/0')"
+    " with pip install 'strongroom[redis]'.",
+    "durable_jobs": "Use a PostgreSQL adapter; connect(jobs='bullmq+redis://host:6379/0') brings its"
+    " jobs to workers, with pip install 'strongroom[bullmq]'.",
+    "full_text_search": "Use a PostgreSQL adapter.",
+    "managed_schema": "Use a PostgreSQL adapter, or run the migrations elsewhere.",
 }
+
+FEATURES: dict[str, Capability] = {
+    "files": "blob_storage",
+    "background_jobs": "durable_jobs",
+    "locks": "distributed_locking",
+    "live_updates": "realtime",
+    "semantic_search": "vector_search",
+    "keyword_search": "full_text_search",
+    "units_of_work": "transactions",
+}
+"""What hosts call a feature -> the capability that it needs. A capability's own name does as well."""
 
 
 def with_blobs(
@@ -192,20 +211,27 @@ def check_features(features: Iterable[str], available: frozenset[Capability], ad
     """Refuse to start when the host needs what the adapter lacks.
 
     Raises:
-        InvalidArgument: SR001, a name that is no capability.
-        MissingCapability: SR040, naming the feature and what to do.
+        InvalidArgument: SR001, a name that is no feature and no capability.
+        MissingCapability: SR040, naming the feature, the capability that it needs, and what to do.
     """
-    known = get_args(Capability)
+    capabilities = get_args(Capability)
+    known = (*capabilities, *FEATURES)
     for feature in features:
         if feature not in known:
             raise InvalidArgument(
-                f"features: {feature!r} is not a capability",
+                f"features: {feature!r} is no feature and no capability",
                 detail={"path": "features", "choices": list(known)},
                 hint=f"Use any of: {', '.join(known)}.",
             )
-        if feature not in available:
+        capability = FEATURES.get(feature, feature)
+        if capability not in available:
+            needs = "" if capability == feature else f", which needs {capability},"
             raise MissingCapability(
-                f"the feature {feature!r} is enabled, but the {adapter} adapter lacks it here",
-                detail={"feature": feature, "capability": feature, "available": sorted(available)},
-                hint=_REMEDIES.get(feature, "Disable the feature, or use another adapter."),
+                f"the feature {feature!r}{needs} is enabled, but the {adapter} adapter lacks it here",
+                detail={
+                    "feature": feature,
+                    "capability": capability,
+                    "available": sorted(available),
+                },
+                hint=_REMEDIES[capability],
             )

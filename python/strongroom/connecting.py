@@ -13,6 +13,7 @@ from strongroom.errors import InvalidArgument
 from strongroom.infrastructure.adapters import with_adapters
 from strongroom.infrastructure.blob_urls import open_blobs
 from strongroom.infrastructure.listening import ConnectToListen, listening_connection
+from strongroom.infrastructure.s3_blobs import S3BlobStore
 from strongroom.models.health import SchemaMode, TextPolicy
 from strongroom.ports.blobs import BlobStore
 from strongroom.postgres import find_capabilities, owner_connection, sql_store
@@ -53,10 +54,11 @@ async def connect(
         schema_mode: ``auto`` (create and upgrade now), ``plan`` (refuse to start when there is something
             to do) or ``off`` (migrations are run elsewhere). Default: ``off`` for PostgreSQL, ``auto``
             in memory and embedded.
-        features: capabilities that the host needs; the store refuses to open without one of them.
+        features: what the host needs (``files``, ``live_updates``, ..., or names of capabilities); the store
+            refuses to open without one of them.
         blobs: where the bytes of files lie: ``file:///absolute/folder``, ``memory:`` (gone at the end),
-            or an object that is a :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what
-            to do.
+            ``s3://bucket/prefix?endpoint=...``, or an object that is a
+            :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what to do.
         locks: where locks are: ``redis://host:port/database``. None: in the database.
         realtime: where the change feed is: ``redis://host:port/database``. None: in the database.
         jobs: how jobs come to workers: ``bullmq+redis://host:port/database``. None: workers ask the database.
@@ -91,6 +93,8 @@ async def connect(
             hint="For example strongroom.connect('embedded:').",
         )
     blob_store = None if blobs is None else open_blobs(blobs)
+    if isinstance(blob_store, S3BlobStore):
+        await blob_store.check()
     _check_options(schema_mode, pooler, text_policy, pool_min, pool_max, timeout)
     async with AsyncExitStack() as stack:
         store: Strongroom

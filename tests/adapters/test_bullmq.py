@@ -25,6 +25,7 @@ from strongroom.models.jobs import Job
 from strongroom.run_context import RetryLater
 from tests.servers import Database, require
 from tests.servers.redis_server import RedisProcess
+from tests.servers.requirements import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -178,7 +179,7 @@ async def test_a_node_program_shares_the_queue_both_ways(
 ) -> None:
     require("node")
     if not (ROOT / "node_modules/bullmq").exists():
-        require("npm-bullmq")
+        missing("npm's bullmq", "make setup")
     made = [await enqueue(store, queue="to-node", kind="greet") for _ in range(3)]
     seen: list[Job] = []
 
@@ -191,13 +192,18 @@ async def test_a_node_program_shares_the_queue_both_ways(
         stdout=subprocess.PIPE,
         cwd=ROOT,
     )
-    async with working(store, handler, queues=["from-node"]):
-        await eventually(lambda: len(seen) == 3 or node.returncode is not None)
     assert node.stdin is not None
-    node.stdin.close()
     assert node.stdout is not None
-    told = [json.loads(line) for line in (await node.stdout.read()).splitlines()]
-    assert await node.wait() == 0
+    try:
+        async with working(store, handler, queues=["from-node"]):
+            await eventually(lambda: len(seen) == 3 or node.returncode is not None)
+        node.stdin.close()
+        told = [json.loads(line) for line in (await node.stdout.read()).splitlines()]
+        assert await node.wait() == 0
+    finally:
+        if node.returncode is None:
+            node.kill()
+            await node.wait()
     assert sorted(one["job_id"] for one in told) == sorted(job.id for job in made)
     assert {job.kind for job in seen} == {"echo"}
     assert {job.payload["job_id"] for job in seen} == {job.id for job in made}

@@ -16,6 +16,7 @@ from strongroom.infrastructure.redis_locks import RedisDistributedLockStore
 from strongroom.infrastructure.redis_realtime_units import TransactionalRedisRealtime
 from strongroom.infrastructure.redis_server import RedisServer, is_redis_url
 from strongroom.infrastructure.redis_upkeep import discard_purged
+from strongroom.infrastructure.tasks import end_task
 from strongroom.infrastructure.tenant_states import TenantStates
 from strongroom.models.health import TextPolicy
 
@@ -107,6 +108,4 @@ async def _upkeep(step: Callable[[], Awaitable[int]], name: str) -> AsyncIterato
     try:
         yield
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        await end_task(task)

@@ -13,7 +13,14 @@ from strongroom.errors import StrongroomError, TenantMismatch
 from strongroom.infrastructure.redis_server import RedisServer
 from strongroom.infrastructure.redis_upkeep import discard_tenant
 from strongroom.infrastructure.tenant_states import TenantStates, Watching
-from strongroom.models.health import Health
+from strongroom.models.health import Capability, Health
+
+CAPABILITY_OF: dict[str, Capability] = {
+    "jobs": "durable_jobs",
+    "locks": "distributed_locking",
+    "realtime": "realtime",
+}
+"""Port -> the capability that an adapter of it has."""
 
 log = logging.getLogger("strongroom.adapters")
 
@@ -82,9 +89,11 @@ def composed(
     async def read_health() -> Health:
         health = await store.read_health()
         warnings = tuple(warning for server in servers for warning in server.warnings)
-        if not warnings:
-            return health
-        return health.replace(status="degraded", warnings=(*health.warnings, *warnings))
+        return health.replace(
+            status="degraded" if warnings else health.status,
+            warnings=(*health.warnings, *warnings),
+            capabilities=tuple(sorted({*health.capabilities, *capabilities})),
+        )
 
     async def discard(which: str, tenant_id: str) -> None:
         for server in servers:
@@ -93,6 +102,8 @@ def composed(
             except StrongroomError as error:
                 log.warning("what a purged tenant has left in Redis is deleted later: %s", error)
 
+    capabilities = store.capabilities | {CAPABILITY_OF[name] for name in ports}
+
     def begin(tenant_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         return _unit_of_work(store, ports, tenants, tenant_id)
 
@@ -100,6 +111,7 @@ def composed(
         store,
         **cast("dict[str, Any]", dict(ports)),
         tenants=cast("Any", Watching(store.tenants, tenants, discard)),
+        capabilities=capabilities,
         begin=begin,
         read_health=read_health,
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from strongroom.infrastructure.extras import import_extra
 from strongroom.infrastructure.redis_server import RedisServer
+from strongroom.infrastructure.tasks import end_task
 
 _LONGEST_PAUSE = 5.0
 
@@ -44,10 +45,7 @@ class RedisListener:
     async def close(self) -> None:
         """Stop listening."""
         task, self._task = self._task, None
-        # The client may take a cancellation for a connection that has failed: then the next one ends it.
-        while task is not None and not task.done():
-            task.cancel()
-            await asyncio.wait({task}, timeout=0.5)
+        await end_task(task)
 
     async def _listen(self) -> None:
         errors = import_extra("redis.exceptions", "redis", "a Redis adapter")

@@ -114,6 +114,14 @@ class S3BlobStore:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._at_turn: defaultdict[str, int] = defaultdict(int)
 
+    async def check(self) -> None:
+        """Try whether the bucket can be written to, and what its server can do.
+
+        Raises:
+            Unavailable: SR050.
+        """
+        await self._bucket.is_conditional()
+
     @port_method
     async def put(
         self,
