@@ -77,8 +77,8 @@ async def test_reading_what_another_has_beside_is_reading_what_is_absent(
 async def test_reading_what_is_anothers_own_is_reading_what_is_absent(
     adapter: Adapter, method: str
 ) -> None:
-    theirs = await fill(adapter.store)
-    mine = await fill(adapter.store)
+    theirs = await kept(adapter)
+    mine = await kept(adapter, "mine")
     read = OWN_READS[method]
     foreign = await result_of(read(adapter.store, theirs.within(mine.tenant_id), None))
     assert foreign == await result_of(read(adapter.store, mine.absent(), None))
@@ -89,8 +89,8 @@ async def test_reading_what_is_anothers_own_is_reading_what_is_absent(
 async def test_a_user_has_nothing_of_their_own_in_another_tenant(
     adapter: Adapter, method: str
 ) -> None:
-    theirs = await fill(adapter.store)
-    mine = await fill(adapter.store)
+    theirs = await kept(adapter)
+    mine = await kept(adapter, "mine")
     read = OWN_READS[method]
     foreign = await result_of(read(adapter.store, mine.absent(), None))
     async with adapter.user(mine.tenant_id, theirs.memory.principal_id) as user:
