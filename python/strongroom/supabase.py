@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from strongroom.client import Strongroom, UnitOfWork, check_features, with_blobs
-from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.errors import (
+    InvalidArgument,
+    MissingCapability,
+    StrongroomError,
+    Unavailable,
+)
 from strongroom.infrastructure.blob_urls import open_blobs
 from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.infrastructure.work_signals import polling
@@ -32,11 +39,14 @@ CAPABILITIES: frozenset[Capability] = frozenset(
         "distributed_locking",
         "realtime",
         "full_text_search",
-        "vector_search",
     }
 )
-"""Every project of Supabase can have pgvector, which the migrations create; ``health`` tells whether this
-one has it."""
+"""What every project can do; whether this one has vector search, it is asked when a store opens."""
+
+_WITH_VECTORS: set[str] = set()
+"""The projects that have said so: opening a store for every request of a user must cost no request."""
+
+_ASKING_SECONDS = 5.0
 
 _OFF = (
     "Push the migrations instead: `strongroom supabase emit DIR`, then `supabase db push`; or run"
@@ -124,7 +134,8 @@ async def connect_supabase(
             one; it is asked before every call, and once more when the API says that it has expired.
         client: the caller's own ``supabase.AsyncClient`` instead of URL and key; it stays open, and its
             session, with its refreshed tokens, is followed.
-        features: capabilities that the host needs; the store refuses to open without one of them.
+        features: capabilities that the host needs; the store refuses to open without one of them. Vector
+            search is advertised when the project has said that it has it.
         blobs: where the bytes of files lie, as for :func:`strongroom.connect`.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
@@ -182,15 +193,51 @@ async def connect_supabase(
             client.supabase_key,
             transport.present_token,
         )
-        store = supabase_store(transport, None if blobs is None else open_blobs(blobs), hints)
+        features = {*features}
+        capabilities = await _ask_capabilities(
+            transport, str(client.supabase_url), needed="vector_search" in features
+        )
+        store = supabase_store(
+            transport,
+            None if blobs is None else open_blobs(blobs),
+            hints,
+            capabilities=capabilities,
+        )
         check_features(features, store.capabilities, "Supabase")
         yield store
+
+
+async def _ask_capabilities(
+    transport: Transport, url: str, *, needed: bool
+) -> frozenset[Capability]:
+    """What has not been said is not advertised; the store opens all the same, and may recover."""
+    if url not in _WITH_VECTORS:
+        try:
+            async with asyncio.timeout(_ASKING_SECONDS):
+                found = json.loads(await transport.call("list_capabilities", {}))
+        except (StrongroomError, TimeoutError) as error:
+            if needed:
+                raise (
+                    error
+                    if isinstance(error, StrongroomError)
+                    else Unavailable(
+                        "the API did not say whether it has vector search",
+                        hint="Try again, or leave vector_search out of features.",
+                    )
+                ) from error
+            return CAPABILITIES
+        if {"capability": "vector_search"} not in found:
+            return CAPABILITIES
+        _WITH_VECTORS.add(url)
+    return CAPABILITIES | {"vector_search"}
 
 
 def supabase_store(
     transport: Transport,
     blobs: BlobStore | None = None,
     hints: RealtimeListener | None = None,
+    *,
+    capabilities: frozenset[Capability] = CAPABILITIES,
 ) -> Strongroom:
     """Put a store together on a transport over the API.
 
@@ -198,13 +245,14 @@ def supabase_store(
         transport: how calls reach the API.
         blobs: where bytes lie.
         hints: what wakes subscriptions; None polls.
+        capabilities: what the project has said that it can do.
     """
     from strongroom.infrastructure.supabase_realtime import (  # noqa: PLC0415 (needs the extra)
         SupabaseRealtimePublisher,
     )
 
     schema = ApiSchemaManager(transport)
-    capabilities = with_blobs(CAPABILITIES, blobs)
+    capabilities = with_blobs(capabilities, blobs)
 
     async def read_health() -> Health:
         return await health_of(

@@ -43,6 +43,7 @@ drop function strongroom_private.write_chunks;
 drop function strongroom_private.require_collection;
 drop function strongroom_private.check_chunks;
 drop function strongroom_private.check_direction;
+drop function strongroom.list_capabilities;
 drop function strongroom_private.require_vectors;
 drop function strongroom_private.find_vector_schema;
 drop function strongroom_private.erase_chunk_subjects;

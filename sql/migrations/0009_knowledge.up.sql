@@ -1506,6 +1506,22 @@ $$;
 comment on function strongroom_private.find_vector_schema() is
     'The schema in which pgvector lives, or null when the migration vectors was skipped here.';
 
+create function strongroom.list_capabilities()
+returns table (capability text)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select 'vector_search'
+    from pg_attribute as a
+    where a.attrelid = to_regclass('strongroom.chunks')
+        and a.attname = 'embedding'
+        and not a.attisdropped
+$$;
+comment on function strongroom.list_capabilities() is
+    'What this database can do that not every one can: vector_search, where the migration vectors'
+    ' ran. Callers: hosts, users.';
+
 create function strongroom_private.require_vectors()
 returns text
 language plpgsql
@@ -3259,7 +3275,8 @@ begin
         f.score,
         f.keyword_score,
         f.vector_score,
-        v_method
+        -- Which way was taken depends on chunks that a reader may not see.
+        case when v_subjects is null then v_method end
     from found as f
     where f.score >= coalesce(p_min_score, '-infinity')
     order by 1
@@ -3291,7 +3308,6 @@ create function strongroom_private.read_found_chunks(
 )
 returns table (
     place integer,
-    distance integer,
     tenant_id text,
     collection_id text,
     source_id text,
@@ -3310,7 +3326,9 @@ returns table (
     score double precision,
     keyword_score double precision,
     vector_score double precision,
-    vector_method text
+    vector_method text,
+    before jsonb,
+    after jsonb
 )
 language plpgsql
 stable
@@ -3334,7 +3352,6 @@ begin
     return query
     select
         r.place,
-        c.number - r.number,
         c.tenant_id,
         c.collection_id,
         c.source_id,
@@ -3353,7 +3370,9 @@ begin
         r.score,
         r.keyword_score,
         r.vector_score,
-        r.vector_method
+        r.vector_method,
+        a.before,
+        a.after
     from strongroom_private.search_chunks(
         p_tenant_id, p_collection_id, p_mode, p_text, p_embedding, p_limit, p_min_score,
         p_source_types, p_metadata, p_viewer_id, p_viewer_role_ids
@@ -3365,7 +3384,46 @@ begin
         on c.tenant_id = s.tenant_id
         and c.collection_id = s.collection_id
         and c.source_id = s.id
-        and c.number between r.number - p_neighbours and r.number + p_neighbours
+        and c.number = r.number
+    cross join lateral (
+        select
+            coalesce(
+                jsonb_agg(v.chunk order by v.number) filter (where v.number < c.number), '[]'
+            ) as before,
+            coalesce(
+                jsonb_agg(v.chunk order by v.number) filter (where v.number > c.number), '[]'
+            ) as after
+        from (
+            select
+                n.number,
+                jsonb_build_object(
+                    'tenant_id', n.tenant_id,
+                    'collection_id', n.collection_id,
+                    'source_id', n.source_id,
+                    'number', n.number,
+                    'content', n.content,
+                    'locator', n.locator,
+                    'token_count', n.token_count,
+                    'auth_subjects', n.auth_subjects,
+                    'metadata', n.metadata
+                ) as chunk
+            from strongroom.chunks as n
+            where p_neighbours > 0
+                and n.tenant_id = c.tenant_id
+                and n.collection_id = c.collection_id
+                and n.source_id = c.source_id
+                and n.number between c.number - p_neighbours and c.number + p_neighbours
+                and n.number <> c.number
+                and (
+                    v_subjects is null
+                    or n.auth_subjects is null
+                    or n.auth_subjects && v_subjects
+                    or strongroom_private.is_shown_by_conversation(
+                        n.tenant_id, n.auth_subjects, v_viewer_id
+                    )
+                )
+        ) as v
+    ) as a
     where s.deleted_at is null
         and (
             v_subjects is null
@@ -3382,9 +3440,7 @@ begin
                 c.tenant_id, c.auth_subjects, v_viewer_id
             )
         )
-    order by
-        r.place,
-        c.number;
+    order by r.place;
 end
 $$;
 comment on function strongroom_private.read_found_chunks(
@@ -3409,7 +3465,6 @@ create function strongroom.search_knowledge(
 )
 returns table (
     place integer,
-    distance integer,
     tenant_id text,
     collection_id text,
     source_id text,
@@ -3428,7 +3483,9 @@ returns table (
     score double precision,
     keyword_score double precision,
     vector_score double precision,
-    vector_method text
+    vector_method text,
+    before jsonb,
+    after jsonb
 )
 language plpgsql
 stable
@@ -3451,8 +3508,9 @@ comment on function strongroom.search_knowledge(
     ' (hybrid, by reciprocal rank fusion), best first (place), among those that the caller may see'
     ' and that pass the filters: source types, metadata that chunk and source together contain,'
     ' least'
-    ' score. With each the neighbours before and after it (distance). vector_method says whether'
-    ' embeddings were compared one by one (exact) or by an index. As many as asked for, or as there'
+    ' score. One row a hit, with its neighbours as arrays of chunks (before, after), so that no API'
+    ' cuts them. vector_method tells'
+    ' hosts that name no viewer whether embeddings were compared one by one (exact) or by an index. As many as asked for, or as there'
     ' are. Errors: SR001, SR004, SR010, SR020, SR021, SR040. Callers: hosts, users.';
 
 create function strongroom.search_index(
@@ -3836,6 +3894,7 @@ select strongroom_private.publish_grant(
 select strongroom_private.publish_grant(
     'function',
     '{
+        strongroom.list_capabilities,
         strongroom_private.current_subjects,
         strongroom_private.read_viewer_subjects,
         strongroom_private.is_shown_by_conversation,

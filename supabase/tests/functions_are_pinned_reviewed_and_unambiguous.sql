@@ -414,6 +414,7 @@ select is(
                 'strongroom.diagnose',
                 'strongroom.diagnose_realtime',
                 'strongroom.read_health',
+                'strongroom.list_capabilities',
                 -- Workers serve every tenant.
                 'strongroom.claim_next_runs',
                 'strongroom.claim_jobs',

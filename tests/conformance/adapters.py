@@ -229,7 +229,10 @@ async def open_api_adapter(project: Project) -> AsyncIterator[Adapter]:
     async with open_plain() as host:
         transport = cast("Any", host.messages)._transport
         yield Adapter(
-            store=supabase_store(AsApiViewer(transport, project)),  # type: ignore[arg-type]
+            store=supabase_store(
+                AsApiViewer(transport, project),  # type: ignore[arg-type]
+                capabilities=host.capabilities,
+            ),
             open_second=open_plain,
             open_replacing=lambda: open_plain(text_policy="replace"),
             as_user=lambda tenant_id, principal_id: strongroom.connect_supabase(

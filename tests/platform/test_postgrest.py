@@ -161,6 +161,35 @@ async def test_what_the_api_cannot_do_is_refused_with_what_to_do(api: PostgrestS
             raise AssertionError
 
 
+async def test_vector_search_is_what_the_project_has_said(templates: Templates) -> None:
+    database = templates.copy("supabase")
+    with database.connect() as connection, postgrest(database.url(user="authenticator")) as api:
+        user = user_token("acme", "ada")
+        connection.execute("alter table strongroom.chunks rename column embedding to another")
+        for key, token in ((SERVICE, None), (ANON, user)):
+            async with strongroom.connect_supabase(api.url, key, access_token=token) as store:
+                assert "vector_search" not in store.capabilities
+            with pytest.raises(MissingCapability, match="vector_search"):
+                async with strongroom.connect_supabase(
+                    api.url, key, access_token=token, features=["vector_search"]
+                ):
+                    raise AssertionError
+        connection.execute("alter table strongroom.chunks rename column another to embedding")
+        for key, token in ((ANON, user), (SERVICE, None)):
+            asked = api.requests.get("list_capabilities", 0)
+            for _ in range(2):
+                async with strongroom.connect_supabase(api.url, key, access_token=token) as store:
+                    assert "vector_search" in store.capabilities
+            # Once a project has said so, no store that is opened costs a request.
+            assert api.requests.get("list_capabilities", 0) - asked == (1 if key == ANON else 0)
+    database.drop()
+    with pytest.raises(Unavailable):
+        async with strongroom.connect_supabase(
+            "http://127.0.0.1:9", SERVICE, features=["vector_search"]
+        ):
+            raise AssertionError
+
+
 async def test_a_schema_that_is_not_exposed_says_where_to_click(project: Database) -> None:
     with postgrest(project.url(user="authenticator"), schemas=["public"]) as api:
         async with strongroom.connect_supabase(api.url, SERVICE) as store:

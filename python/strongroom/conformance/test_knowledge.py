@@ -528,6 +528,14 @@ async def test_pages_of_knowledge_b41_b43(adapter: Adapter) -> None:
         )
         numbers = [chunk.number for chunk in chunks]
         assert numbers == [*range(1, 1501)][:: 1 if direction == "forward" else -1]
+    # More rows than an API gives at once, if each neighbour is one.
+    searched = await store.knowledge.search(**where, text="chunk", limit=500, neighbours=2)
+    assert [hit.number for hit in searched.items] == [*range(1, 501)]
+    for hit in searched.items:
+        assert [chunk.number for chunk in hit.before] == [
+            *range(max(1, hit.number - 2), hit.number)
+        ]
+        assert [chunk.number for chunk in hit.after] == [hit.number + 1, hit.number + 2]
     typed = await store.knowledge.list_sources(**where, source_type="t1")
     assert {one.external_ref for one in typed.items} == {"1.md", "3.md"}
     named = await store.knowledge.list_sources(**where, external_ref="2.md")

@@ -19,6 +19,7 @@ from strongroom.errors import (
     MissingCapability,
     NotFound,
     PermissionDenied,
+    TenantMismatch,
     VersionConflict,
 )
 from strongroom.models import (
@@ -302,23 +303,66 @@ async def test_filters_and_subjects_stand_inside_the_search(adapter: Adapter) ->
 
 
 async def test_an_invisible_embedding_changes_nothing(adapter: Adapter) -> None:
+    """Nor does another tenant's; in every mode, for a viewer and for the signed-in user."""
     adapter.needs("vector_search")
     store = adapter.store
-    docs = await new_docs(store, embedding_model=MODEL)
+    docs, elsewhere = await new_docs(store, embedding_model=MODEL), await new_tenant(store)
+    theirs = await store.knowledge.create_collection(
+        tenant_id=elsewhere, collection_id=docs.id, name="docs", embedding_model=MODEL
+    )
     vectors = some_vectors(20, 3)
     await embed(store, docs, "mine", *vectors)
-    viewer = Viewer(principal_id="ada")
+    ada = Viewer(principal_id="ada")
     searches: list[dict[str, Any]] = [
         {"limit": 5},
         {"limit": 500},
+        {"min_score": 0.9},
         {"text": "mine 7", "limit": 5},
         {"text": "theirs", "neighbours": 2},
+        {"text": "mine 7", "mode": "hybrid", "min_score": 0.5, "limit": 500},
     ]
-    before = [await near(store, docs, vectors[3], viewer=viewer, **one) for one in searches]
-    await embed(store, docs, "theirs", *(vectors * 10), auth_subjects=["role:boss"])
-    after = [await near(store, docs, vectors[3], viewer=viewer, **one) for one in searches]
-    assert after == before
+
+    async def everything(reader: Ports, viewer: Viewer | None) -> list[object]:
+        one: dict[str, Any] = {"tenant_id": docs.tenant_id, "collection_id": docs.id}
+        found: list[object] = [
+            await near(reader, docs, vectors[3], viewer=viewer, **search) for search in searches
+        ]
+        found.append(
+            await reader.vectors.search(**one, embedding=vectors[3], limit=500, viewer=viewer)
+        )
+        found.append(await reader.keywords.search(**one, text="mine theirs", viewer=viewer))
+        return found
+
+    async def as_user() -> list[object]:
+        if adapter.as_user is None:
+            return await everything(store, ada)
+        async with adapter.user(docs.tenant_id, "ada") as user:
+            return await everything(user, None)
+
+    before = await everything(store, ada)
+    assert await as_user() == before
+    assert [one.vector_method for one in before if isinstance(one, SearchResult)] == [None] * 6
+    await embed(store, docs, "theirs", *(vectors * 2), auth_subjects=["role:boss"])
+    await store.knowledge.replace_source(
+        tenant_id=docs.tenant_id,
+        collection_id=docs.id,
+        external_ref="narrowed",
+        chunks=[
+            NewChunk(content="mine theirs", embedding=vector, auth_subjects=["role:boss"])
+            for vector in vectors * 2
+        ],
+    )
+    await embed(store, theirs, "mine", *(vectors * 2))
+    assert await everything(store, ada) == before
+    assert await as_user() == before
     assert await near(store, docs, vectors[3], limit=5) != before[0]
+    if adapter.as_user is not None:
+        async with adapter.user(elsewhere, "ada") as user:
+            with pytest.raises(TenantMismatch):
+                await near(user, docs, vectors[3])
+            found = await near(user, theirs, vectors[3], limit=500)
+            assert {hit.tenant_id for hit in found.items} == {elsewhere}
+            assert len(found.items) == 40
 
 
 async def test_both_are_fused_by_reciprocal_rank(adapter: Adapter) -> None:

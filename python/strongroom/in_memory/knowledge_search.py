@@ -214,9 +214,8 @@ def search_knowledge(tables: Tables, *, neighbours: int, **arguments: Any) -> Se
                 after=tuple(c for c in around if number < c.number <= number + neighbours),
             )
         )
-    return SearchResult(
-        items=tuple(hits), vector_method="exact" if hits and mode != "keyword" else None
-    )
+    told = hits and mode != "keyword" and arguments["viewer_id"] is None
+    return SearchResult(items=tuple(hits), vector_method="exact" if told else None)
 
 
 def search_index(tables: Tables, **arguments: Any) -> tuple[IndexMatch, ...]:

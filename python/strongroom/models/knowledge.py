@@ -220,7 +220,8 @@ class SearchResult(Record):
 
     Attributes:
         items: best first; equally good ones in the order of source and number.
-        vector_method: how embeddings were compared; None when they were not, or nothing was found.
+        vector_method: how embeddings were compared; None when they were not, when nothing was found, and
+            for a viewer or user, since it depends on chunks that they may not see.
     """
 
     items: tuple[SearchHit, ...]

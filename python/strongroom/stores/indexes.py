@@ -17,7 +17,8 @@ from strongroom.ports.arguments import port_method
 from strongroom.ports.indexes import Embeddings
 from strongroom.ports.knowledge import MinScore, SourceTypes
 from strongroom.stores.base import SqlStore
-from strongroom.stores.knowledge import of_model, search_arguments
+from strongroom.stores.knowledge import search_arguments
+from strongroom.stores.knowledge_documents import of_model
 from strongroom.transports.base import Argument, Document
 
 

@@ -166,7 +166,8 @@ begin
         f.score,
         f.keyword_score,
         f.vector_score,
-        v_method
+        -- Which way was taken depends on chunks that a reader may not see.
+        case when v_subjects is null then v_method end
     from found as f
     where f.score >= coalesce(p_min_score, '-infinity')
     order by 1

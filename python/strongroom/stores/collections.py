@@ -1,0 +1,117 @@
+"""The collections of KnowledgeStore on SQL."""
+
+from __future__ import annotations
+
+from strongroom.ids import new_id
+from strongroom.models.base import Id, JsonObject, JsonValue, Name, Version
+from strongroom.models.knowledge import (
+    Collection,
+    CreatedCollection,
+    EmbeddingModel,
+)
+from strongroom.models.pages import Cursor, Direction, Limit, Page
+from strongroom.models.tenants import PurgeReceipt
+from strongroom.ports.arguments import port_method
+from strongroom.ports.conversations import UNSET, Unset
+from strongroom.stores.base import SqlStore, existing
+from strongroom.stores.knowledge_documents import of_model
+from strongroom.stores.tenants import PurgedTable, receipt_of
+from strongroom.transports.base import Document
+
+
+class SqlCollections(SqlStore):
+    """The part of :class:`strongroom.ports.KnowledgeStore` about collections."""
+
+    @port_method
+    async def create_collection(
+        self,
+        *,
+        tenant_id: Id,
+        name: Name,
+        collection_id: Id | None = None,
+        language: Id = "simple",
+        embedding_model: EmbeddingModel | None = None,
+        metadata: JsonObject | None = None,
+    ) -> CreatedCollection:
+        """See the port."""
+        return await self._one(
+            CreatedCollection,
+            "create_collection",
+            tenant_id=tenant_id,
+            name=name,
+            collection_id=collection_id or new_id(),
+            language=language,
+            **of_model(embedding_model),
+            metadata=Document(metadata or {}),
+        )
+
+    @port_method
+    async def get_collection(self, *, tenant_id: Id, collection_id: Id) -> Collection:
+        """See the port."""
+        found = await self._find(
+            Collection, "find_collection", tenant_id=tenant_id, collection_id=collection_id
+        )
+        return existing(found, "collection", "collection_id")
+
+    @port_method
+    async def find_collection(self, *, tenant_id: Id, collection_id: Id) -> Collection | None:
+        """See the port."""
+        return await self._find(
+            Collection, "find_collection", tenant_id=tenant_id, collection_id=collection_id
+        )
+
+    @port_method
+    async def list_collections(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        name: Name | None = None,
+    ) -> Page[Collection]:
+        """See the port."""
+        return await self._page(
+            Collection,
+            "list_collections",
+            tenant_id=tenant_id,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            name=name,
+        )
+
+    @port_method
+    async def update_collection(
+        self,
+        *,
+        tenant_id: Id,
+        collection_id: Id,
+        expected_version: Version,
+        name: Name | Unset = UNSET,
+        embedding_model: EmbeddingModel | Unset | None = UNSET,
+        metadata: JsonObject | Unset = UNSET,
+    ) -> Collection:
+        """See the port."""
+        changes: dict[str, JsonValue] = {"name": name, "metadata": metadata}
+        if not isinstance(embedding_model, str):
+            changes |= of_model(embedding_model)
+        return await self._one(
+            Collection,
+            "update_collection",
+            tenant_id=tenant_id,
+            collection_id=collection_id,
+            changes=Document({k: v for k, v in changes.items() if v != UNSET}),
+            expected_version=expected_version,
+            write_id=new_id(),
+        )
+
+    @port_method
+    async def purge_collection(self, *, tenant_id: Id, collection_id: Id) -> PurgeReceipt:
+        """See the port."""
+        rows = await self._rows(
+            PurgedTable, "purge_collection", tenant_id=tenant_id, collection_id=collection_id
+        )
+        return receipt_of(rows)
