@@ -18,7 +18,7 @@ from bench.competitors.product import Strongroom
 from bench.competitors.raw import RawPsycopg
 from bench.context import DEEP, SHALLOW, Context, Opened
 from bench.lines import LINES
-from bench.plot import write_plot
+from bench.plot import write_plot, write_vector_plot
 from bench.report import Report
 from bench.server import Server, running_server
 
@@ -30,7 +30,9 @@ MESSAGE_LINES = {"P1", "P2", "P3", "P4", "P5", "P10"}
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="fewer rounds, 60,000 rows, a backlog of 5,000"
+        "--quick",
+        action="store_true",
+        help="fewer rounds, 60,000 rows, 20,000 chunks, a backlog of 5,000",
     )
     parser.add_argument(
         "--only",
@@ -40,6 +42,7 @@ def _arguments() -> argparse.Namespace:
         help=f"lines to measure, of {', '.join(LINES)}",
     )
     parser.add_argument("--rows", type=int, help="messages in the table (1,000,000)")
+    parser.add_argument("--chunks", type=int, help="chunks in the table of P8 (200,000)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here, too")
     parser.add_argument("--plot", type=Path, default=OUT / "bench.png", metavar="FILE")
     arguments = parser.parse_args()
@@ -47,6 +50,10 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"no such line: {', '.join(sorted(unknown))} (there are {', '.join(LINES)})")
     if arguments.rows is None:
         arguments.rows = 60_000 if arguments.quick else 1_000_000
+    if arguments.chunks is None:
+        arguments.chunks = 20_000 if arguments.quick else 200_000
+    if arguments.chunks < 12_000:
+        parser.error("--chunks must be at least 12,000: four times a tenant of 3,000")
     if arguments.rows < 30_000:
         parser.error("--rows must be at least 30,000: two conversations alone hold 21,000")
     return arguments
@@ -91,7 +98,17 @@ async def _run(arguments: argparse.Namespace, server: Server, progress: Progress
         if "P10" in asked:
             await opened(small, f"strongroom: load {SMALL_ROWS:,} messages")
         context = Context(
-            server, report, raw, product, small, openai, langgraph, arguments.quick, begin, opened
+            server,
+            report,
+            raw,
+            product,
+            small,
+            openai,
+            langgraph,
+            arguments.quick,
+            arguments.chunks,
+            begin,
+            opened,
         )
         for name in LINES:
             if name in arguments.only:
@@ -118,13 +135,17 @@ def main() -> None:
             report = asyncio.run(_run(arguments, server, progress))
     try:
         write_plot(report, arguments.plot)
+        vectors = write_vector_plot(report, arguments.plot)
     except MissingPeer as missing:
         report.skipped.append(str(missing))
+        vectors = None
     if arguments.json:
         report.write_json(arguments.json)
     report.print(console)
     if arguments.plot.exists():
         console.print(f"Plot: {arguments.plot}")
+    if vectors:
+        console.print(f"Plot of the vector search: {vectors}")
 
 
 if __name__ == "__main__":

@@ -50,6 +50,8 @@ class Context:
     openai: OpenAISessions | None
     langgraph: LangGraphSaver | None
     quick: bool
+    chunks: int
+    """Chunks in the table of the vector search."""
     begin: Callable[[str, int], Callable[[], None]]
     """Starts a progress bar: (what, rounds) to the function that moves it by one round."""
     opened: Opener

@@ -49,3 +49,32 @@ def write_plot(report: Report, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=140)
     plt.close(figure)
+
+
+def write_vector_plot(report: Report, path: Path) -> Path | None:
+    """Write recall and time over the size of the tenant beside the other plot; None without any."""
+    if not report.vectors:
+        return None
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, (recall, time) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+    for name in dict.fromkeys(point.name for point in report.vectors):
+        points = [point for point in report.vectors if point.name == name]
+        sizes = [point.size for point in points]
+        style = {"linewidth": 2.5 if name == "strongroom" else 1.4, "marker": "o", "markersize": 4}
+        recall.plot(sizes, [point.recall for point in points], label=name, **style)
+        time.plot(sizes, [point.milliseconds for point in points], label=name, **style)
+    recall.axhline(0.95, color="black", linewidth=0.6, linestyle="--")
+    recall.set_ylim(-0.03, 1.05)
+    recall.set_ylabel("recall@10")
+    time.set_yscale("log")
+    time.set_ylabel("milliseconds, on this machine")
+    for axes in (recall, time):
+        axes.set_xscale("log")
+        axes.set_xlabel("chunks of the tenant, in one table of all tenants")
+    recall.legend(fontsize=8)
+    place = path.with_name(f"{path.stem}-vectors{path.suffix}")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(place, dpi=140)
+    plt.close(figure)
+    return place

@@ -24,6 +24,10 @@ aupdate_state is aget_tuple + aput_writes + aput, and the reducer between them.
 Jobs: every queue is driven by the calls that its own worker makes, one worker, the handler does nothing;
 enqueueing is not timed. procrastinate checks its connection at each borrow, as it does by default; absurd
 reads a task's checkpoints before it; strongroom's runs are finished without a message.
+Vectors: 384 dimensions in clusters, tenants of every size in one table, k = 10; recall is counted against
+comparing every embedding. "strongroom, exact" is the same call on the same rows without an index on nearness.
+PGVector: a collection a tenant, as it comes (no index), and with the HNSW index that users add; LangGraph's
+store: a namespace a tenant, with the index of its set-up. Both indexes have pgvector's own settings.
 A durable Redis syncs each write (appendfsync always); the other keeps nothing."""
 
 
@@ -53,6 +57,17 @@ def ratio_line(
     return Line(line_id, what, ratio.median, goal=goal, spread=(ratio.low, ratio.high))
 
 
+@dataclass(frozen=True)
+class VectorPoint:
+    """What one contestant does in a tenant of one size: recall@10, rows of 10, milliseconds."""
+
+    name: str
+    size: int
+    recall: float
+    rows: float
+    milliseconds: float
+
+
 @dataclass
 class Report:
     """Everything that one run says."""
@@ -62,6 +77,7 @@ class Report:
     lines: list[Line] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     milliseconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    vectors: list[VectorPoint] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -110,6 +126,7 @@ class Report:
             "lines": [{**asdict(line), "reached": line.reached} for line in self.lines],
             "skipped": self.skipped,
             "milliseconds": self.milliseconds,
+            "vectors": [asdict(point) for point in self.vectors],
         }
         path.write_text(json.dumps(document, indent=2) + "\n")
 

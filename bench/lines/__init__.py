@@ -12,6 +12,7 @@ from bench.lines.growth import growth
 from bench.lines.jobs import jobs_and_runs
 from bench.lines.locks import locks
 from bench.lines.pages import last_fifty, validated_page
+from bench.lines.vectors import vectors
 
 LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
     "P1": append_one,
@@ -21,6 +22,7 @@ LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
     "P5": validated_page,
     "P6": jobs_and_runs,
     "P7": checkpoints,
+    "P8": vectors,
     "P9": locks,
     "P10": growth,
     "P11": bytes_in_buckets,
