@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from strongroom.ids import new_id
 from strongroom.in_memory.base import MemoryPort
-from strongroom.in_memory.knowledge_functions import (
+from strongroom.in_memory.collection_functions import (
     create_collection,
     find_collection,
     purge_collection,
     update_collection,
 )
-from strongroom.in_memory.source_functions import (
-    list_collections,
-)
+from strongroom.in_memory.source_functions import list_collections
 from strongroom.models.base import Id, JsonObject, JsonValue, Name, Version
 from strongroom.models.knowledge import (
     Collection,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from strongroom.in_memory.base import MemoryPort
-from strongroom.in_memory.knowledge import search_filters
-from strongroom.in_memory.knowledge_search import search_index
-from strongroom.in_memory.source_functions import (
+from strongroom.in_memory.index_functions import (
     put_embeddings,
     put_keywords,
     remove_embeddings,
     remove_keywords,
 )
+from strongroom.in_memory.knowledge import search_filters
+from strongroom.in_memory.knowledge_search import search_index
 from strongroom.models.base import Id, JsonObject, Text, Version
 from strongroom.models.context import Viewer
 from strongroom.models.knowledge import Embedding, EmbeddingModel, IndexMatch, Source

@@ -7,13 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from strongroom.errors import InvalidArgument, LimitExceeded
+from strongroom.in_memory.collection_functions import Eyes, require_collection
 from strongroom.in_memory.database import IndexedChunk, Tables
-from strongroom.in_memory.knowledge_functions import (
-    Eyes,
-    check_embedding,
-    direction_of,
-    require_collection,
-)
+from strongroom.in_memory.knowledge_functions import check_embedding, direction_of
 from strongroom.in_memory.source_functions import visible_chunks
 from strongroom.in_memory.terms import keyword_score, searched_terms
 from strongroom.in_memory.values import METADATA_BYTES, check_size

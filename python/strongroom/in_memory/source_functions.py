@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from typing import Any
 
-from strongroom.errors import AlreadyExists, InvalidArgument
+from strongroom.errors import AlreadyExists
 from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_version, check_writable
+from strongroom.in_memory.collection_functions import Eyes, not_found, require_collection
 from strongroom.in_memory.database import Row, Tables
-from strongroom.in_memory.knowledge_functions import (
-    Eyes,
-    check_embedding,
-    check_subjects,
-    direction_of,
-    not_found,
-    require_collection,
-)
+from strongroom.in_memory.knowledge_functions import check_subjects
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
-from strongroom.in_memory.terms import count_terms
 from strongroom.in_memory.values import METADATA_BYTES, check_size
 from strongroom.models.base import JsonValue
 from strongroom.models.knowledge import Chunk, Collection, EmbeddingModel, Source
 from strongroom.models.pages import Direction, Page
 from strongroom.models.tenants import PurgeReceipt
-
-_MODEL = ("embedding_model", "embedding_version", "embedding_dimensions")
 
 
 def _by_creation(record: Collection | Source) -> Key:
@@ -156,7 +146,8 @@ def list_stale_sources(
     )
 
 
-def _living(tables: Tables, source_id: str) -> Row[Source]:
+def living_source(tables: Tables, source_id: str) -> Row[Source]:
+    """Return the source, or raise NotFound."""
     row = tables.sources.get(source_id)
     if row is None or row.record.deleted_at is not None:
         raise not_found("source")
@@ -173,9 +164,9 @@ def update_source(
     if "auth_subjects" in changes:
         check_subjects("changes.auth_subjects", changes["auth_subjects"])
         changes = {**changes, "auth_subjects": tuple(sorted({*changes["auth_subjects"]}))}
-    row = _living(tables, source_id)
+    row = living_source(tables, source_id)
     check_version("source", expected_version, row.record.version)
-    changed = _changed(tables, row.record, **changes)
+    changed = changed_source(tables, row.record, **changes)
     if "auth_subjects" in changes:
         record_audit(
             tables, "source.share", "source", source_id, details={"version": changed.version}
@@ -183,7 +174,7 @@ def update_source(
     return changed
 
 
-def _changed(tables: Tables, source: Source, **changes: Any) -> Source:
+def changed_source(tables: Tables, source: Source, **changes: Any) -> Source:
     """Store a change; what it was replaced with is no longer known."""
     changed = source.replace(**changes, version=source.version + 1, updated_at=tables.now)
     tables.sources[source.id] = Row(changed, None)
@@ -310,70 +301,3 @@ def list_chunks(
     if found is None:
         raise not_found("source")
     return page
-
-
-def put_embeddings(
-    tables: Tables,
-    *,
-    source_id: str,
-    embeddings: list[list[float]],
-    model: dict[str, Any],
-    expected_version: int,
-) -> Source:
-    """Embed the chunks of a source anew."""
-    check_writable(tables)
-    source = _living(tables, source_id).record
-    check_version("source", expected_version, source.version)
-    wanted = EmbeddingModel(**model)
-    require_collection(tables, source.collection_id, wanted)
-    if len(embeddings) != source.chunk_count:
-        raise InvalidArgument(
-            f"embeddings has {len(embeddings)} entries, the source {source.chunk_count} chunks",
-            detail={
-                "path": "embeddings",
-                "expected": source.chunk_count,
-                "actual": len(embeddings),
-            },
-            hint="Give one embedding for each chunk of the source, in order.",
-        )
-    for index, embedding in enumerate(embeddings):
-        check_embedding(f"embeddings[{index}]", embedding, wanted.dimensions)
-    tables.chunks[source_id] = tuple(
-        replace(chunk, direction=direction_of(embedding))
-        for chunk, embedding in zip(tables.chunks[source_id], embeddings, strict=True)
-    )
-    values = (wanted.name, wanted.version, wanted.dimensions)
-    return _changed(tables, source, **dict(zip(_MODEL, values, strict=True)))
-
-
-def remove_embeddings(tables: Tables, *, source_id: str) -> Source:
-    """Take the chunks of a source out of the search by embeddings."""
-    check_writable(tables)
-    source = _living(tables, source_id).record
-    if source.model is None:
-        return source
-    tables.chunks[source_id] = tuple(
-        replace(chunk, direction=None) for chunk in tables.chunks[source_id]
-    )
-    return _changed(tables, source, **dict.fromkeys(_MODEL))
-
-
-def put_keywords(tables: Tables, *, source_id: str) -> int:
-    """Put the chunks of a source into the search by words."""
-    check_writable(tables)
-    _living(tables, source_id)
-    tables.chunks[source_id] = tuple(
-        replace(chunk, terms=count_terms(chunk.chunk.content)) for chunk in tables.chunks[source_id]
-    )
-    return len(tables.chunks[source_id])
-
-
-def remove_keywords(tables: Tables, *, source_id: str) -> int:
-    """Take the chunks of a source out of the search by words."""
-    check_writable(tables)
-    _living(tables, source_id)
-    found = sum(chunk.terms is not None for chunk in tables.chunks[source_id])
-    tables.chunks[source_id] = tuple(
-        replace(chunk, terms=None) for chunk in tables.chunks[source_id]
-    )
-    return found

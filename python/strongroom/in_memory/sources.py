@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from strongroom.ids import new_id
 from strongroom.in_memory.base import MemoryPort
-from strongroom.in_memory.knowledge_functions import (
-    replace_source,
-)
+from strongroom.in_memory.knowledge_functions import replace_source
 from strongroom.in_memory.source_functions import (
     find_chunk,
     find_source,

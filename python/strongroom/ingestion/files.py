@@ -70,7 +70,8 @@ class Folder:
     Attributes:
         found: the files to ingest, in the order of their names.
         problems: what should be ingested and cannot be, each naming its file.
-        ignored: how many files were left out: other suffixes, hidden ones, excluded ones.
+        ignored: how many files were left out: other suffixes, hidden and excluded ones; not counted are
+            those in folders that are hidden or excluded.
     """
 
     found: list[FoundFile] = field(default_factory=list)
@@ -117,7 +118,9 @@ def find_files(
     """
     try:
         place = path.resolve(strict=True)
-        root, entries = (place, _walk(place)) if place.is_dir() else (place.parent, iter([place]))
+        root, entries = (
+            (place, _walk(place, exclude)) if place.is_dir() else (place.parent, iter([place]))
+        )
         prefix = unicodedata.normalize("NFC", name or root.name)
         folder = Folder()
         refs: dict[str, Path] = {}
@@ -144,13 +147,19 @@ def find_files(
     return folder
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def _walk(root: Path, exclude: Sequence[str]) -> Iterator[Path]:
     def refuse(error: OSError) -> None:
         raise error
 
     for folder, folders, names in os.walk(root, onerror=refuse):
-        folders[:] = sorted(one for one in folders if not one.startswith("."))
-        yield from (Path(folder, name) for name in sorted(names))
+        here = Path(folder)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and not _matches(PurePosixPath((here / name).relative_to(root).as_posix()), exclude)
+        )
+        yield from (here / name for name in sorted(names))
 
 
 def _is_wanted(inside: PurePosixPath, include: Sequence[str], exclude: Sequence[str]) -> bool:
