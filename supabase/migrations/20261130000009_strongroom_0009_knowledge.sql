@@ -3509,11 +3509,10 @@ comment on function strongroom.search_knowledge(
     'The chunks of a collection that fit a text (mode keyword), an embedding (vector) or both'
     ' (hybrid, by reciprocal rank fusion), best first (place), among those that the caller may see'
     ' and that pass the filters: source types, metadata that chunk and source together contain,'
-    ' least'
-    ' score. One row a hit, with its neighbours as arrays of chunks (before, after), so that no API'
-    ' cuts them. vector_method tells'
-    ' hosts that name no viewer whether embeddings were compared one by one (exact) or by an index. As many as asked for, or as there'
-    ' are. Errors: SR001, SR004, SR010, SR020, SR021, SR040. Callers: hosts, users.';
+    ' least score. One row a hit, with its neighbours as arrays of chunks (before, after), so that'
+    ' no API cuts them. vector_method tells hosts that name no viewer whether embeddings were'
+    ' compared one by one (exact) or by an index. As many as asked for, or as there are. Errors:'
+    ' SR001, SR004, SR010, SR020, SR021, SR040. Callers: hosts, users.';
 
 create function strongroom.search_index(
     p_tenant_id text,
