@@ -44,7 +44,7 @@ def test_the_demo_shows_what_it_claims() -> None:
     assert told["schema_version"] == load_migrations()[-1].version
     assert told["parts"]["tool-call"] == 8
     assert told["kept_in"] is None
-    assert len(told["claims"]) >= 19
+    assert len(told["claims"]) >= 21
     assert all(claim["holds"] for claim in told["claims"])
     assert done.err == ""
 
@@ -57,7 +57,7 @@ def test_a_person_can_read_it(cli_alone: Cli, width: int) -> None:
     assert "✗ change_seat" in done.out
     assert "✓ Appending the last three messages again doubles nothing" in done.out
     assert "What to try next" in done.out
-    assert "21 of 21 claims hold" in done.out
+    assert "23 of 23 claims hold" in done.out
 
 
 def test_the_kept_data_is_there_for_the_other_commands(folder: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_wall_that_is_down_is_seen(folder: Path) -> None:
     ]
     told = run_process("demo", "--keep", folder)
     assert told.code == 1
-    assert "19 of 21 claims hold" in told.out
+    assert "21 of 23 claims hold" in told.out
 
 
 def test_a_missing_message_is_seen(folder: Path) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from strongroom.cli import demo_story as story_of
 from strongroom.cli import options
+from strongroom.cli.demo_knowledge import look_things_up
 from strongroom.cli.demo_ledgers import keep_the_books
 from strongroom.cli.demo_run import run_with_approval
 from strongroom.cli.demo_story import Claim, Story
@@ -129,6 +130,8 @@ async def demo(
             await story_of.look_from_outside(story, server, store, summary.conversation_id)
             narrator.title("A run survives its worker, and asks before it acts")
             await run_with_approval(story, store)
+            narrator.title("Documents are searched, each reader's own")
+            narrator.show(await look_things_up(story, store))
             narrator.title("The books: usage by day, and an audit that shows what was changed")
             narrator.show(await keep_the_books(story, store))
     narrator.title(f"The conversation: {summary.title}")
@@ -185,5 +188,6 @@ def _end(
         narrator.say("   strongroom conversations list")
         narrator.say(f"   strongroom conversations show {summary.conversation_id}")
     narrator.say("   strongroom import FILE --help        a recorded conversation of your own")
+    narrator.say("   strongroom ingest FOLDER --help      documents of your own, then: search")
     narrator.say("   strongroom doctor --url postgresql://...  what is wrong with a database")
     narrator.say('   strongroom.connect("embedded:")      the same from Python')
