@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.table import Table
 from rich.text import Text
 
@@ -11,13 +13,13 @@ from strongroom.client import Strongroom
 from strongroom.ingestion import cite
 from strongroom.models import NewChunk, Viewer
 
-_QUESTION = "¿cuándo llega? When do parcels arrive? 包裹什么时候到？"
+_QUESTION = "When do parcels arrive? 包裹什么时候到"
 _SOURCES = {
     "help/delivery.md": (
         ("tenant",),
         [("Parcels arrive on Monday, or on the day after a holiday.", 3), ("Costs: none.", 7)],
     ),
-    "help/配送.md": (("tenant",), [("包裹星期一到。如果没有到，请联系我们。", 1)]),
+    "help/配送.md": (("tenant",), [("包裹星期一到。没有到请联系我们。", 1)]),
     "internal/delays.md": (
         ("role:staff",),
         [("Parcels that arrive late are refunded quietly.", 2)],
@@ -30,7 +32,7 @@ async def look_things_up(story: Story, store: Strongroom) -> Table:
     made = await store.knowledge.create_collection(
         tenant_id=TENANT, collection_id="demo", name="demo"
     )
-    where = {"tenant_id": TENANT, "collection_id": made.id}
+    where: dict[str, Any] = {"tenant_id": TENANT, "collection_id": made.id}
     customer = Viewer(principal_id="customer")
     staff = Viewer(principal_id="clerk", role_ids=("staff",))
     results = []
