@@ -49,6 +49,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(DEMO_READY)) ## The demo, with everyt
 test: setup lint types verify ## Every check and every test, with everything they need
 	$(call say,every test)
 	@$(PYTEST) $(PARALLEL) tests $(ARGS)
+	@$(MAKE) test-frameworks
 
 .PHONY: setup
 setup: $(READY) $(NODE_READY) ## Make .venv (and node_modules, where there is npm) ready for development
@@ -131,6 +132,22 @@ test-web: setup ## examples/chat-web in Chromium: two tenants, live, over droppe
 .PHONY: test-pgtap
 test-pgtap: $(READY) ## The stories of supabase/tests, by pg_prove (Debian's packages)
 	@$(PYTEST) tests/pgtap $(ARGS)
+
+# The frameworks bring their own pytest plugins and pin what others want newer: they have an
+# environment of their own, so that the other tests stay what they are.
+FRAMEWORKS := .venv-frameworks
+FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
+$(FRAMEWORKS_READY): pyproject.toml | $(BIN)/python
+	$(call say,installing the agent frameworks; a minute or two on a fresh machine)
+	@$(BIN)/python -m venv $(FRAMEWORKS)
+	@log=$$(mktemp); $(FRAMEWORKS)/bin/python -m pip --disable-pip-version-check install --quiet \
+	    --editable '.[frameworks]' >"$$log" 2>&1 \
+	    || { cat "$$log"; rm -f "$$log"; exit 1; } >&2; rm -f "$$log"
+	@touch $@
+
+.PHONY: test-frameworks
+test-frameworks: $(FRAMEWORKS_READY) ## Every agent framework: its own suite where it has one, ours, and its example
+	@$(FRAMEWORKS)/bin/python -m pytest tests/frameworks -W default::DeprecationWarning $(ARGS)
 
 .PHONY: test-cli
 test-cli: $(READY) ## The command line, in this process and as a process

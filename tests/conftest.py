@@ -1,5 +1,7 @@
 """What every test can use."""
 
+import importlib.util
+
 import pytest
 
 from tests.servers.fixtures import (
@@ -31,6 +33,11 @@ __all__ = [
     "servers",
     "templates",
 ]
+
+
+_HAS_FRAMEWORKS = importlib.util.find_spec("claude_agent_sdk") is not None
+# They have an environment of their own: `make test-frameworks`.
+collect_ignore = [] if _HAS_FRAMEWORKS else ["frameworks"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -23,6 +23,7 @@ from strongroom.ports import (
     DistributedLockStore,
     EvaluationStore,
     FileMetadataStore,
+    FrameworkStore,
     InteractionStore,
     JobDispatcher,
     KeywordIndex,
@@ -62,6 +63,7 @@ class Ports:
     checkpoints: CheckpointStore
     interactions: InteractionStore
     evaluations: EvaluationStore
+    frameworks: FrameworkStore
     knowledge: KnowledgeStore
     vectors: VectorIndex
     keywords: KeywordIndex

@@ -11,7 +11,7 @@ select plan(
             and k.confrelid <> 'strongroom.tenants'::regclass
     )
     + (select count(*)::integer from stories.tables())
-    + 14
+    + 15
 );
 select stories.found_a_world();
 
@@ -55,6 +55,14 @@ select is(
     ),
     'inserted',
     'and an evaluation'
+);
+select is(
+    stories.outcome(
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path)'
+        ' values (''globex'', ''only-globex'', ''x'', ''{x}'')'
+    ),
+    '1 row',
+    'and a framework''s session'
 );
 select is(
     (select c.outcome from strongroom.create_collection('globex', 'x', 'only-globex') as c),
@@ -119,6 +127,7 @@ select is(
         then '{strongroom.evaluation_cases,strongroom.evaluation_runs}'
         when t = 'strongroom.evaluation_results'
         then '{strongroom.conversations,strongroom.evaluation_cases,strongroom.evaluation_runs}'
+        when t = 'strongroom.framework_records' then '{strongroom.framework_sessions}'
         when t = 'strongroom.skill_versions' then '{strongroom.skills}'
         when t = 'strongroom.topic_events' then '{strongroom.topics}'
         when t = 'strongroom.sources' then '{strongroom.collections}'

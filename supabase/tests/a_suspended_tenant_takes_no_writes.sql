@@ -7,7 +7,7 @@ select plan(
         from stories.tables() as t
         where not stories.is_for_hosts_alone(t)
     )
-    + 19
+    + 20
 );
 select stories.found_a_world();
 
@@ -37,6 +37,7 @@ from (
         ('select strongroom.create_agent(''acme'', ''x'')'),
         ('select strongroom.publish_skill_version(''acme'', ''private'', ''{}'')'),
         ('select strongroom.finish_evaluation_run(''acme'', ''private'', ''failed'')'),
+        ('select strongroom.delete_framework_sessions(''acme'', ''stories'', ''{private}'')'),
         ('select strongroom.replace_source(''acme'', ''private'', ''x'', ''[]'')'),
         ('select strongroom.enqueue_job(''acme'', ''index'')'),
         ('select strongroom.acquire_lock(''acme'', ''other'', ''worker'')'),

@@ -2528,6 +2528,163 @@ values
 insert into stories.violations (constraint_name, statement)
 values
     (
+        'strongroom.framework_sessions: framework_sessions_pkey',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', (select s.id from'
+        ' strongroom.framework_sessions as s where s.tenant_id = ''acme'' and s.path ='
+        ' ''{private}''), ''x'', ''{x}'', null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: a_path_is_used_once_by_a_framework',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''stories'','
+        ' ''{private}'', null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: framework_session_belongs_to_a_tenant',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''none'', ''x'', ''x'','
+        ' ''{x}'', null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: id_has_1_to_255_characters',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', '''', ''x'', ''{x}'','
+        ' null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: framework_is_a_short_word',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''X'','
+        ' ''{x}'', null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: path_has_1_to_20_labels',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''x'', ''{}'','
+        ' null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: path_has_at_most_1000_bytes',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''x'','
+        ' array[repeat(''x'', 1001)], null, ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: principal_id_has_1_to_255_characters',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''x'','
+        ' ''{x}'', '''', ''{}'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: state_is_an_object',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''x'','
+        ' ''{x}'', null, ''[]'', 1, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: version_is_positive_and_safe_in_javascript',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''x'','
+        ' ''{x}'', null, ''{}'', 0, 0)'
+    ),
+    (
+        'strongroom.framework_sessions: last_position_is_safe_in_javascript',
+        'insert into strongroom.framework_sessions (tenant_id, id, framework, path,'
+        ' principal_id, state, version, last_position) values (''acme'', ''x'', ''x'','
+        ' ''{x}'', null, ''{}'', 1, -1)'
+    ),
+    (
+        'strongroom.framework_records: framework_records_pkey',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''a'', 9, ''1'','
+        ' null, ''{}'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: a_position_is_used_once',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', 1, ''1'','
+        ' null, ''{}'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: record_belongs_to_a_framework_session',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', ''none'', ''items'', ''x'', null, ''1'', null, ''{}'', null, null,'
+        ' null, 1)'
+    ),
+    (
+        'strongroom.framework_records: collection_is_a_short_word',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), '''', ''x'', null, ''1'', null,'
+        ' ''{}'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: key_has_1_to_255_characters',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', '''', null, ''1'','
+        ' null, ''{}'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: position_is_positive_and_safe_in_javascript',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', 0, ''1'','
+        ' null, ''{}'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: a_record_has_content_or_data',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', null, null,'
+        ' null, ''{}'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: metadata_is_an_object',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', null, ''1'','
+        ' null, ''[]'', null, null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: embeddings_are_a_list_of_lists',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', null, ''1'','
+        ' null, ''{}'', ''{1}'', null, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: what_expires_has_a_time_to_live',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', null, ''1'','
+        ' null, ''{}'', null, 1, null, 1)'
+    ),
+    (
+        'strongroom.framework_records: version_is_positive_and_safe_in_javascript',
+        'insert into strongroom.framework_records (tenant_id, session_id, collection, key,'
+        ' position, content, data, metadata, embeddings, ttl_seconds, expires_at, version)'
+        ' values (''acme'', (select s.id from strongroom.framework_sessions as s where'
+        ' s.tenant_id = ''acme'' and s.path = ''{private}''), ''items'', ''x'', null, ''1'','
+        ' null, ''{}'', null, null, null, 0)'
+    );
+
+insert into stories.violations (constraint_name, statement)
+values
+    (
         'strongroom.evaluation_cases: evaluation_cases_pkey',
         'insert into strongroom.evaluation_cases'
         ' (tenant_id, id, suite, latest_version, creation_digest)'

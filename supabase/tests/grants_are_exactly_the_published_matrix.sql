@@ -216,6 +216,8 @@ select set_eq(
         'strongroom.evaluation_cases',
         'strongroom.evaluation_runs',
         'strongroom.files',
+        'strongroom.framework_records',
+        'strongroom.framework_sessions',
         'strongroom.jobs',
         'strongroom.locks',
         'strongroom.memberships',

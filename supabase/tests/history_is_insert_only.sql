@@ -329,6 +329,8 @@ select results_eq(
             ('evaluation_runs', 1),
             ('file_versions', 3),
             ('files', 3),
+            ('framework_records', 1),
+            ('framework_sessions', 1),
             ('interactions', 2),
             ('jobs', 1),
             ('locks', 1),

@@ -104,6 +104,11 @@ values
     ('p_append_id', '''append'''),
     ('p_error_id', '''private'''),
     ('p_ref', '''session'''),
+    ('p_framework', '''stories'''),
+    ('p_path of a framework', '''{private}'''),
+    ('p_from_path', '''{private}'''),
+    ('p_records', '''[{"path": ["x"], "collection": "values", "key": "x", "content": 1}]'''),
+    ('p_wanted', '''[{"path": ["private"], "collection": "items", "key": "a"}]'''),
     ('p_sha256', 'repeat(''0'', 64)'),
     ('p_size_bytes', '1'),
     ('p_output_id', '(select id from strongroom.list_tool_outputs(''acme'', ''open''))'),
@@ -382,6 +387,7 @@ left join stories.sound as s
         when a.name = 'p_events' and t.function ~ 'record_usage' then ' of usage'
         when a.name = 'p_claim_token' and t.function ~ '_export$' then ' of an export'
         when a.name = 'p_kind' and t.function ~ '_retention_' then ' of a policy'
+        when a.name = 'p_path' and t.function ~ '_framework_' then ' of a framework'
         else ''
     end
 where a.is_required

@@ -60,6 +60,11 @@ AUDITED = {
         "strongroom.soft_delete_source",
         "strongroom.update_source",
     },
+    "0016_frameworks": {
+        "strongroom.delete_framework_records",
+        "strongroom.delete_framework_sessions",
+        "strongroom.prune_framework_checkpoints",
+    },
     "0011_files": {"strongroom.purge_file"},
     "0012_artifacts": {"strongroom.purge_artifact"},
     "0013_lifecycle": {

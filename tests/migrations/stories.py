@@ -38,6 +38,7 @@ FIRST_TABLE = {
     13: "strongroom.deletion_receipts",
     14: "strongroom.conversation_changes",
     15: "strongroom.transcripts",
+    16: "strongroom.framework_sessions",
 }
 """The first table that each version makes or adds to: its way back names it when it would lose rows."""
 
@@ -218,6 +219,21 @@ _FILL: dict[int, list[LiteralString]] = {
         "select * from strongroom.save_transcript('umbrella', 'scope', '[1]')",
         "select * from strongroom.append_memory_session('acme', 's', 'r', 0, '[1, 2]', 'a', 'ada')",
         "select * from strongroom.record_memory_session_error('acme', 's', 'r', '{}', '[3]', 'e', 'ada')",
+    ],
+    16: [
+        (
+            "select * from strongroom.append_framework_records('acme', 'mine', '{session}',"
+            ' \'[{"key": "a", "content": {"n": 1}}]\', p_principal_id => \'ada\')'
+        ),
+        (
+            "select * from strongroom.append_framework_records('umbrella', 'mine', '{session}',"
+            ' \'[{"key": "a", "content": {"n": 1}}]\')'
+        ),
+        (
+            "select * from strongroom.put_framework_records('acme', 'mine', '[{\"path\": [\"n\"],"
+            ' "collection": "values", "key": "k", "data": "AAE=", "ttl_seconds": 900,'
+            ' "embeddings": [[1, 0.5]]}]\')'
+        ),
     ],
 }
 

@@ -352,4 +352,11 @@ DAMAGES = [
             ),
         )
     ),
+    *(
+        ("what_frameworks_keep_is_the_hosts_and_in_order", damage)
+        for damage in (
+            "grant select on strongroom.framework_records to authenticated",
+            "alter policy host_reads on strongroom.framework_records using (false)",
+        )
+    ),
 ]

@@ -55,6 +55,7 @@ SECTIONS = (
     "text",
     "arguments",
     "evaluations",
+    "frameworks",
     "knowledge",
     "knowledge_readers",
     "knowledge_search",

@@ -14,6 +14,7 @@ from strongroom.conformance import (
     calls_catalog,
     calls_evaluations,
     calls_files,
+    calls_frameworks,
     calls_knowledge,
     calls_ledgers,
     calls_memory,
@@ -74,6 +75,7 @@ class Target:
     catalog: CatalogIds
     memory: MemoryTarget
     evaluation: EvaluationIds
+    frameworks: calls_frameworks.FrameworkIds
     knowledge: KnowledgeIds
     ledgers: LedgerIds
     files: calls_files.FileIds
@@ -108,6 +110,7 @@ class Target:
             catalog=self.catalog.absent(),
             memory=self.memory.absent(),
             evaluation=self.evaluation.absent(),
+            frameworks=self.frameworks.absent(),
             knowledge=self.knowledge.absent(),
             ledgers=self.ledgers.absent(),
             files=self.files.absent(),
@@ -183,6 +186,7 @@ async def fill(
         catalog=await fill_catalog(store, tenant_id),
         memory=await fill_memory(store, tenant_id),
         evaluation=await fill_evaluations(store, tenant_id),
+        frameworks=await calls_frameworks.fill_frameworks(store, tenant_id),
         knowledge=await fill_knowledge(store, tenant_id),
         ledgers=await fill_ledgers(store, tenant_id, talk.id),
         files=await calls_files.fill(store, tenant_id, talk.id),
@@ -331,6 +335,10 @@ def _of_knowledge(call: calls_knowledge.HostCall) -> HostCall:
     return lambda store, target: call(store, target.tenant_id, target.knowledge)
 
 
+def _of_frameworks(call: calls_frameworks.Call) -> HostCall:
+    return lambda store, target: call(store, target.tenant_id, target.frameworks)
+
+
 TENANT_READS: dict[str, HostCall] = {
     name: _of_catalog(call) for name, call in calls_catalog.TENANT_READS.items()
 }
@@ -355,6 +363,7 @@ HOST_READS: dict[str, HostCall] = {
     "locks.find": lambda s, t: s.locks.find(tenant_id=t.tenant_id, name=t.lock_name),
     "realtime.find": lambda s, t: s.realtime.find(tenant_id=t.tenant_id, topic=t.topic),
     "realtime.list": lambda s, t: s.realtime.list(tenant_id=t.tenant_id, topic=t.topic),
+    **{name: _of_frameworks(call) for name, call in calls_frameworks.HOST_READS.items()},
     **{name: _of_knowledge(call) for name, call in calls_knowledge.HOST_READS.items()},
     **calls_files.HOST_READS,
     **calls_transcripts.HOST_READS,
@@ -392,6 +401,7 @@ HOST_WRITES: dict[str, HostCall] = {
     ),
     **{name: _of_catalog(call) for name, call in calls_catalog.HOST_WRITES.items()},
     **{name: _of_evaluation(call) for name, call in calls_evaluations.HOST_WRITES.items()},
+    **{name: _of_frameworks(call) for name, call in calls_frameworks.HOST_WRITES.items()},
     **{name: _of_knowledge(call) for name, call in calls_knowledge.HOST_WRITES.items()},
 }
 """Writes that hosts alone may do, to what stands beside conversations."""

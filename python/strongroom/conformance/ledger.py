@@ -43,6 +43,7 @@ PORTS: dict[str, type] = {
     "checkpoints": ports.CheckpointStore,
     "interactions": ports.InteractionStore,
     "evaluations": ports.EvaluationStore,
+    "frameworks": ports.FrameworkStore,
     "knowledge": ports.KnowledgeStore,
     "vectors": ports.VectorIndex,
     "keywords": ports.KeywordIndex,

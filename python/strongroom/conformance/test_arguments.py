@@ -14,7 +14,13 @@ from typing import Any
 import pytest
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_ledgers, calls_memory
+from strongroom.conformance import (
+    calls_catalog,
+    calls_evaluations,
+    calls_frameworks,
+    calls_ledgers,
+    calls_memory,
+)
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -57,6 +63,7 @@ ID_PATHS: dict[str, Call] = {
     "name": lambda s, _, x: s.tenants.create(tenant_id=fresh(), name=x),
     **calls_catalog.ID_PATHS,
     **calls_memory.ID_PATHS,
+    **calls_frameworks.ID_PATHS,
     **calls_evaluations.ID_PATHS,
     **calls_ledgers.ID_PATHS,
 }
@@ -77,6 +84,7 @@ OPTIONAL_ID_PATHS: dict[str, Call] = {
         **at(t), text="x", covers_to_position=1, summary_id=x
     ),
     **calls_catalog.OPTIONAL_ID_PATHS,
+    **calls_frameworks.OPTIONAL_ID_PATHS,
     **calls_evaluations.OPTIONAL_ID_PATHS,
 }
 

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_ledgers, calls_memory
+from strongroom.conformance import (
+    calls_catalog,
+    calls_evaluations,
+    calls_frameworks,
+    calls_ledgers,
+    calls_memory,
+)
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -150,6 +156,7 @@ OTHER_LISTS: dict[str, Make] = {
     "files": _files,
     "file versions": _file_versions,
     "file versions of a state": _pending_versions,
+    **calls_frameworks.LISTS,
 }
 ALL_LISTS = {**LISTS, **OTHER_LISTS}
 

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 
 from strongroom.client import Ports
-from strongroom.conformance import calls_catalog, calls_evaluations, calls_ledgers, calls_memory
+from strongroom.conformance import (
+    calls_catalog,
+    calls_evaluations,
+    calls_frameworks,
+    calls_ledgers,
+    calls_memory,
+)
 from strongroom.conformance.adapter import Adapter
 from strongroom.conformance.helpers import (
     OWNER,
@@ -107,6 +113,7 @@ TEXT_PATHS: dict[str, Call] = {
     "after": lambda s, t, x: s.messages.list(**at(t), after=x),
     **calls_catalog.TEXT_PATHS,
     **calls_memory.TEXT_PATHS,
+    **calls_frameworks.TEXT_PATHS,
     **calls_evaluations.TEXT_PATHS,
     **calls_ledgers.TEXT_PATHS,
 }

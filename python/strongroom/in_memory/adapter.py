@@ -17,6 +17,7 @@ from strongroom.in_memory.conversations import MemoryConversationStore
 from strongroom.in_memory.database import Database, Session, Unit
 from strongroom.in_memory.evaluations import MemoryEvaluationStore
 from strongroom.in_memory.files import MemoryFileMetadataStore
+from strongroom.in_memory.frameworks import MemoryFrameworkStore
 from strongroom.in_memory.indexes import MemoryKeywordIndex, MemoryVectorIndex
 from strongroom.in_memory.interactions import MemoryInteractionStore
 from strongroom.in_memory.jobs import MemoryJobDispatcher
@@ -110,6 +111,7 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "checkpoints": MemoryCheckpointStore(session, text_policy),
         "interactions": MemoryInteractionStore(session, text_policy),
         "evaluations": MemoryEvaluationStore(session, text_policy),
+        "frameworks": MemoryFrameworkStore(session, text_policy),
         "knowledge": MemoryKnowledgeStore(session, text_policy),
         "vectors": MemoryVectorIndex(session, text_policy),
         "keywords": MemoryKeywordIndex(session, text_policy),

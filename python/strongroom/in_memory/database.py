@@ -28,6 +28,7 @@ from strongroom.models.catalog import Agent, AgentVersion, Skill, SkillVersion
 from strongroom.models.conversations import Conversation
 from strongroom.models.evaluations import EvaluationCase, EvaluationResult, EvaluationRun
 from strongroom.models.files import File, FileVersion
+from strongroom.models.frameworks import FrameworkRecord, FrameworkSession
 from strongroom.models.interactions import ApprovalGrant, Interaction
 from strongroom.models.jobs import Job
 from strongroom.models.knowledge import Chunk, Collection, Source
@@ -172,6 +173,23 @@ class StoredReceipt:
     digest: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A framework's record, with what only searches and refreshes look at."""
+
+    record: FrameworkRecord
+    ttl_seconds: float | None = None
+    embeddings: tuple[tuple[float, ...], ...] = ()
+
+    def at(self, path: tuple[str, ...]) -> StoredRecord:
+        """Return it as it is in another session."""
+        return replace(self, record=self.record.replace(path=path))
+
+    def until(self, moment: dt.datetime) -> StoredRecord:
+        """Return it as it is when it expires at another moment."""
+        return replace(self, record=self.record.replace(expires_at=moment))
+
+
 @dataclass(slots=True)
 class Tables:
     """Everything of one tenant. Rows are replaced, never changed; messages and summaries in order."""
@@ -226,6 +244,10 @@ class Tables:
     artifact_exports: dict[tuple[str, int, str], ArtifactExport] = field(default_factory=dict)
     tool_outputs: dict[tuple[str, str], ToolOutput] = field(default_factory=dict)
     transcripts: dict[TranscriptKey, StoredTranscript] = field(default_factory=dict)
+    framework_sessions: dict[tuple[str, tuple[str, ...]], FrameworkSession] = field(
+        default_factory=dict
+    )
+    framework_records: dict[str, dict[tuple[str, str], StoredRecord]] = field(default_factory=dict)
     retention_policies: dict[str, Row[RetentionPolicy]] = field(default_factory=dict)
     deletion_receipts: dict[str, StoredReceipt] = field(default_factory=dict)
 
@@ -276,6 +298,8 @@ class Tables:
             artifact_exports=dict(self.artifact_exports),
             tool_outputs=dict(self.tool_outputs),
             transcripts=dict(self.transcripts),
+            framework_sessions=dict(self.framework_sessions),
+            framework_records=dict(self.framework_records),
             retention_policies=dict(self.retention_policies),
             deletion_receipts=dict(self.deletion_receipts),
         )

@@ -15,6 +15,7 @@ from strongroom.in_memory.conversation_functions import drop_conversation
 from strongroom.in_memory.database import IndexedChunk, Row, StoredReceipt, Tables
 from strongroom.in_memory.dropping import drop_artifacts
 from strongroom.in_memory.file_functions import drop_files_of
+from strongroom.in_memory.framework_sessions import drop_session
 from strongroom.in_memory.interaction_functions import expire_interaction
 from strongroom.in_memory.pages import Key, check_page, cursor_scope, page_of
 from strongroom.in_memory.transcripts import drop_transcripts
@@ -275,6 +276,13 @@ def _sessions(tables: Tables, principal_id: str, touched: Touched) -> None:
         touched[table, "delete"] += count
 
 
+def _framework_sessions(tables: Tables, principal_id: str, touched: Touched) -> None:
+    for session in [*tables.framework_sessions.values()]:
+        if session.principal_id == principal_id:
+            touched["framework_records", "delete"] += drop_session(tables, session)
+            touched["framework_sessions", "delete"] += 1
+
+
 RULES = [
     *(
         _conversations,
@@ -288,6 +296,7 @@ RULES = [
         _words,
     ),
     _interactions,
+    _framework_sessions,
 ]
 """What is done, in this order; a domain adds its own."""
 

@@ -41,6 +41,8 @@ def _drop_everything(tables: Tables) -> dict[str, int]:
         "collections": len(tables.collections),
         "conversation_participants": sum(len(c.participant_ids) for c in conversations),
         "conversations": len(conversations),
+        "framework_records": sum(len(kept) for kept in tables.framework_records.values()),
+        "framework_sessions": len(tables.framework_sessions),
         "jobs": len(tables.jobs),
         "locks": len(tables.locks),
         "memberships": len(tables.members),
@@ -85,6 +87,8 @@ def _drop_everything(tables: Tables) -> dict[str, int]:
         tables.chunks,
         tables.usage_events,
         tables.usage_by_step,
+        tables.framework_sessions,
+        tables.framework_records,
         tables.retention_policies,
     ):
         rows.clear()

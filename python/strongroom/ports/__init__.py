@@ -9,6 +9,7 @@ from strongroom.ports.conversations import UNSET as UNSET
 from strongroom.ports.conversations import ConversationStore as ConversationStore
 from strongroom.ports.evaluations import EvaluationStore as EvaluationStore
 from strongroom.ports.files import FileMetadataStore as FileMetadataStore
+from strongroom.ports.frameworks import FrameworkStore as FrameworkStore
 from strongroom.ports.indexes import KeywordIndex as KeywordIndex
 from strongroom.ports.indexes import VectorIndex as VectorIndex
 from strongroom.ports.interactions import InteractionStore as InteractionStore

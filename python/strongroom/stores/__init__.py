@@ -7,6 +7,7 @@ from strongroom.stores.blob_removals import SqlBlobRemovalStore as SqlBlobRemova
 from strongroom.stores.conversations import SqlConversationStore as SqlConversationStore
 from strongroom.stores.evaluations import SqlEvaluationStore as SqlEvaluationStore
 from strongroom.stores.files import SqlFileMetadataStore as SqlFileMetadataStore
+from strongroom.stores.frameworks import SqlFrameworkStore as SqlFrameworkStore
 from strongroom.stores.indexes import SqlKeywordIndex as SqlKeywordIndex
 from strongroom.stores.indexes import SqlVectorIndex as SqlVectorIndex
 from strongroom.stores.interactions import SqlInteractionStore as SqlInteractionStore

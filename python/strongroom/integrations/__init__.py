@@ -1,0 +1,10 @@
+"""What agent frameworks keep, kept here: a module and an extra for each framework.
+
+| module | framework | what |
+|---|---|---|
+| ``openai_agents`` | OpenAI Agents SDK | ``StrongroomSession`` |
+| ``langgraph`` | LangGraph | ``StrongroomSaver``, ``StrongroomStore`` |
+
+Each is thin, on :class:`strongroom.ports.FrameworkStore`, and bound to one tenant when it is made:
+neither a model nor a framework's call can name another.
+"""

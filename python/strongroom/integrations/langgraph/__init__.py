@@ -1,0 +1,3 @@
+"""LangGraph: its checkpoints and its store, kept in strongroom. Extra: ``langgraph``."""
+
+from strongroom.integrations.langgraph.saver import StrongroomSaver as StrongroomSaver

@@ -1,0 +1,394 @@
+"""LangGraph's ``BaseCheckpointSaver``."""
+
+from __future__ import annotations
+
+import base64
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from strongroom.errors import InvalidArgument, LimitExceeded
+from strongroom.integrations.bridge import AnyStore, Bridge
+from strongroom.integrations.langgraph.places import config_of, place_of, prefix_of
+from strongroom.models.base import JsonObject, JsonValue
+from strongroom.models.frameworks import (
+    FrameworkCheckpoint,
+    FrameworkRecordChange,
+    PutFrameworkRecord,
+    PutMode,
+)
+
+FRAMEWORK = "langgraph"
+PAGE = 50
+SCALARS = (str, int, float, bool, type(None))
+
+
+class StrongroomSaver(BaseCheckpointSaver[str]):
+    """Checkpoints of graphs: ``graph.compile(checkpointer=StrongroomSaver(store, tenant_id="acme"))``.
+
+    A checkpoint is stored in one call, and read in one, with the values of its channels and its pending
+    writes. Values are stored once per version, however many checkpoints name them. The latest
+    checkpoint is the one with the largest id, which grows with time: one that comes late replaces
+    nothing newer.
+
+    ``delete_thread``, ``delete_for_runs`` and ``prune`` delete for good; the audit has how many
+    checkpoints. ``prune`` keeps the newest checkpoint of every namespace, and its ancestors where the
+    graph keeps channels as deltas.
+
+    Args:
+        store: an open store. The blocking methods need one whose loop runs on another thread:
+            ``connect_in_thread``.
+        tenant_id: whose data it is. No thread id leads out of it.
+        principal_id: the person whose threads they are; erasing them deletes the threads. Another
+            person's thread is not written to.
+        serde: LangGraph's own serializer, such as one that encrypts.
+    """
+
+    def __init__(
+        self,
+        store: AnyStore,
+        *,
+        tenant_id: str,
+        principal_id: str | None = None,
+        serde: SerializerProtocol | None = None,
+    ) -> None:
+        """See the class."""
+        super().__init__(serde=serde)
+        self._bridge = Bridge(store)
+        self._frameworks = self._bridge.store.frameworks
+        self._tenant_id = tenant_id
+        self._principal_id = principal_id
+
+    # -- Reading ------------------------------------------------------------------------------
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that a config names, the latest where it names none."""
+        found = await self._bridge.run(
+            self._frameworks.read_checkpoints(
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=place_of(config),
+                exact=True,
+                checkpoint_id=get_checkpoint_id(config) or None,
+                limit=1,
+            )
+        )
+        return self._tuple(found[0]) if found else None
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, the newest first: of a thread, of one of its namespaces, or of all."""
+        path, exact = prefix_of(config)
+        before_id = get_checkpoint_id(before) if before else None
+        left = limit
+        while left is None or left > 0:
+            size = PAGE if left is None else min(PAGE, left)
+            page = await self._bridge.run(
+                self._frameworks.read_checkpoints(
+                    tenant_id=self._tenant_id,
+                    framework=FRAMEWORK,
+                    path=path,
+                    exact=exact,
+                    checkpoint_id=(get_checkpoint_id(config) or None) if config else None,
+                    before_id=before_id,
+                    filter=cast("JsonObject | None", filter),
+                    limit=size,
+                )
+            )
+            is_last = len(page) < size or left == size
+            whole = page if is_last else _without_the_last_id(page)
+            for one in whole:
+                yield self._tuple(one)
+            if is_last:
+                return
+            before_id = whole[-1].id
+            left = None if left is None else left - len(whole)
+
+    def _tuple(self, stored: FrameworkCheckpoint) -> CheckpointTuple:
+        state = self._loads(cast("str", stored.content["type"]), stored.data_base64)
+        values = {
+            channel: self._loads(kind, data)
+            for channel, kind, data in stored.channels or ()
+            if kind != "empty"
+        }
+        parent = stored.content.get("parent")
+        return CheckpointTuple(
+            config=config_of(stored.path, stored.id),
+            checkpoint=cast("Checkpoint", {**state["checkpoint"], "channel_values": values}),
+            metadata=state["metadata"],
+            parent_config=config_of(stored.path, str(parent)) if parent else None,
+            pending_writes=[
+                (task, channel, self._loads(kind, data))
+                for task, channel, kind, data in stored.writes or ()
+            ],
+        )
+
+    def _loads(self, kind: str, data: str | None) -> Any:
+        return self.serde.loads_typed((kind, base64.b64decode(data or "")))
+
+    # -- Writing ------------------------------------------------------------------------------
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint with the values of its new versions, whole or not at all.
+
+        Raises:
+            AlreadyExists: SR011, the thread is another person's.
+            InvalidText: SR003, the metadata hold text that PostgreSQL cannot store.
+            LimitExceeded: SR004, a value of more than 16 MiB, or more than 499 new values.
+        """
+        path = place_of(config)
+        values = checkpoint["channel_values"]
+        whole = get_checkpoint_metadata(config, metadata)
+        state = {
+            "checkpoint": {k: v for k, v in checkpoint.items() if k != "channel_values"},
+            "metadata": whole,
+        }
+        kind, data = self.serde.dumps_typed(state)
+        records = [
+            self._channel(path, channel, version, values[channel])
+            for channel, version in new_versions.items()
+            if channel in values
+        ]
+        records.append(
+            FrameworkRecordChange(
+                path=path,
+                collection="checkpoints",
+                key=checkpoint["id"],
+                content={
+                    "type": kind,
+                    "parent": get_checkpoint_id(config) or None,
+                    "channels": {k: str(v) for k, v in checkpoint["channel_versions"].items()},
+                },
+                data=data,
+                metadata=_searchable(whole),
+            )
+        )
+        await self._put(records)
+        return config_of(path, checkpoint["id"])
+
+    def _channel(
+        self, path: list[str], channel: str, version: str | float, value: Any
+    ) -> FrameworkRecordChange:
+        kind, data = self.serde.dumps_typed(value)
+        return FrameworkRecordChange(
+            path=path,
+            collection="channels",
+            key=f"{version}:{channel}",
+            content={"type": kind},
+            data=data,
+            mode="keep",
+        )
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what a task has written on top of a checkpoint. A repeat keeps what is there.
+
+        Raises:
+            AlreadyExists: SR011, the thread is another person's.
+            LimitExceeded: SR004, a value of more than 16 MiB, or more than 500 writes.
+        """
+        path = place_of(config)
+        checkpoint_id = config["configurable"]["checkpoint_id"]
+        records = []
+        for place, (channel, value) in enumerate(writes):
+            index = WRITES_IDX_MAP.get(channel, place)
+            mode: PutMode = "replace" if index < 0 else "keep"
+            kind, data = self.serde.dumps_typed(value)
+            records.append(
+                FrameworkRecordChange(
+                    path=path,
+                    collection="writes",
+                    key=f"{checkpoint_id}:{task_id}:{index}",
+                    content={
+                        "type": kind,
+                        "channel": channel,
+                        "task_id": task_id,
+                        "task_path": task_path,
+                        "idx": index,
+                    },
+                    data=data,
+                    mode=mode,
+                )
+            )
+        if records:
+            await self._put(records)
+
+    async def _put(self, records: list[FrameworkRecordChange]) -> tuple[PutFrameworkRecord, ...]:
+        return await self._bridge.run(
+            self._frameworks.put(
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                records=records,
+                principal_id=self._principal_id,
+            )
+        )
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread with all its namespaces, for good."""
+        await self._bridge.run(
+            self._frameworks.delete_sessions(
+                tenant_id=self._tenant_id, framework=FRAMEWORK, path=[str(thread_id)]
+            )
+        )
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of runs, and the values that no other checkpoint names."""
+        if run_ids:
+            await self._bridge.run(
+                self._frameworks.prune_checkpoints(
+                    tenant_id=self._tenant_id,
+                    framework=FRAMEWORK,
+                    run_ids=[str(run_id) for run_id in run_ids],
+                )
+            )
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread, whole, to one that does not exist.
+
+        Raises:
+            AlreadyExists: SR011, there is such a thread.
+        """
+        await self._bridge.run(
+            self._frameworks.fork_session(
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                from_path=[str(source_thread_id)],
+                path=[str(target_thread_id)],
+            )
+        )
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep only the newest checkpoint of every namespace, or (``delete``) nothing."""
+        if isinstance(thread_ids, str) or strategy not in {"keep_latest", "delete"}:
+            raise InvalidArgument(
+                "thread_ids is a list, and strategy is keep_latest or delete",
+                detail={"path": "strategy", "actual": strategy},
+                hint="For example aprune(['thread-1'], strategy='keep_latest').",
+            )
+        for thread_id in thread_ids:
+            if strategy == "delete":
+                await self.adelete_thread(thread_id)
+            else:
+                await self._bridge.run(
+                    self._frameworks.prune_checkpoints(
+                        tenant_id=self._tenant_id, framework=FRAMEWORK, path=[str(thread_id)]
+                    )
+                )
+
+    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
+        """Return a version that grows, and that no fork of the same checkpoint comes to as well."""
+        number = 0 if current is None else int(str(current).split(".")[0])
+        return f"{number + 1:032}.{random.random():016}"  # noqa: S311
+
+    # -- Blocking -----------------------------------------------------------------------------
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See ``aget_tuple``."""
+        return self._bridge.block(self.aget_tuple(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """See ``alist``; all of them are read before the first is yielded."""
+
+        async def collected() -> Sequence[CheckpointTuple]:
+            found = self.alist(config, filter=filter, before=before, limit=limit)
+            return [one async for one in found]
+
+        yield from self._bridge.block(collected())
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See ``aput``."""
+        return self._bridge.block(self.aput(config, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """See ``aput_writes``."""
+        self._bridge.block(self.aput_writes(config, writes, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        """See ``adelete_thread``."""
+        self._bridge.block(self.adelete_thread(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """See ``adelete_for_runs``."""
+        self._bridge.block(self.adelete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """See ``acopy_thread``."""
+        self._bridge.block(self.acopy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """See ``aprune``."""
+        self._bridge.block(self.aprune(thread_ids, strategy=strategy))
+
+
+def _searchable(metadata: CheckpointMetadata) -> JsonObject:
+    """Return the metadata that a filter can ask for: what is JSON."""
+    return {key: cast("JsonValue", v) for key, v in metadata.items() if _is_json(v)}
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_json, value))
+    return type(value) in SCALARS and value == value and value not in (float("inf"), -float("inf"))  # noqa: PLR0124
+
+
+def _without_the_last_id(page: Sequence[FrameworkCheckpoint]) -> Sequence[FrameworkCheckpoint]:
+    """Leave out the last id: more checkpoints with it, of copied threads, may follow."""
+    whole = [one for one in page if one.id != page[-1].id]
+    if not whole:
+        raise LimitExceeded(
+            f"{len(page)} threads have a checkpoint with the same id",
+            detail={"path": "config", "limit": len(page) - 1},
+            hint="List the checkpoints of one thread at a time.",
+        )
+    return whole

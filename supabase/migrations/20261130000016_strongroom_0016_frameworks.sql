@@ -1,0 +1,2212 @@
+-- GENERATED from strongroom's migration 0016_frameworks: do not edit this copy.
+
+-- strongroom 0016: frameworks
+--
+-- Purpose     What agent frameworks keep, in their own form: ordered items of a session, keyed
+--             values in namespaces, and the checkpoints of a graph. One mechanism for all: a
+--             session has a path, and records in named collections. strongroom.integrations is on
+--             top of it.
+-- Sessions    One per tenant, framework and path (a list of labels, such as app, user, session). It
+--             has a versioned state, and a principal whose it is.
+-- Records     JSON, bytes or both, known by collection and key. Appended ones have a position:
+--             their order, given under the lock of the session, and never used again. Put ones have
+--             none, and may have a time to live and embeddings.
+-- Checkpoints of a graph are three collections: checkpoints (by id, which grows), channels (values
+--             by version, shared by the checkpoints that name them) and writes (by checkpoint).
+-- Removing    Frameworks may take items back, clear and delete: what is gone is gone, and the audit
+--             has where, how many and which positions.
+-- Locks       An append, a removal and a state locks the session's row; a put locks it FOR KEY
+--             SHARE, so puts of one session do not wait for each other. Several sessions: in the
+--             order of their paths; several records of a put: by path, collection and key.
+-- Reading     Hosts alone: what a framework keeps is not meant for clients.
+
+select strongroom_private.begin_migration(16, 'frameworks');
+-- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
+select set_config('default_transaction_read_only', 'on', false)
+where current_setting('strongroom.migrating', true) is distinct from '16';
+select strongroom_private.require_transaction(16);
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Sessions and records
+-- ---------------------------------------------------------------------------------------------
+
+create table strongroom.framework_sessions (
+    tenant_id text collate "C" not null,
+    id text collate "C" not null,
+    framework text collate "C" not null,
+    path text[] collate "C" not null,
+    principal_id text collate "C",
+    state jsonb not null default '{}',
+    version bigint not null default 1,
+    last_position bigint not null default 0,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    constraint framework_sessions_pkey primary key (tenant_id, id),
+    constraint a_path_is_used_once_by_a_framework unique (tenant_id, framework, path),
+    constraint framework_session_belongs_to_a_tenant
+        foreign key (tenant_id)
+        references strongroom.tenants (tenant_id)
+        on delete cascade,
+    constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
+    constraint framework_is_a_short_word check (framework ~ '^[a-z][a-z0-9_]{0,62}$'),
+    constraint path_has_1_to_20_labels
+        check (cardinality(path) between 1 and 20 and array_position(path, null) is null),
+    constraint path_has_at_most_1000_bytes check (octet_length(array_to_string(path, '')) <= 1000),
+    constraint principal_id_has_1_to_255_characters
+        check (char_length(principal_id) between 1 and 255),
+    constraint state_is_an_object check (jsonb_typeof(state) = 'object'),
+    constraint version_is_positive_and_safe_in_javascript
+        check (version between 1 and 9007199254740991),
+    constraint last_position_is_safe_in_javascript
+        check (last_position between 0 and 9007199254740991)
+);
+comment on table strongroom.framework_sessions is
+    'Where an agent framework keeps things: a session, a thread or a namespace.';
+comment on column strongroom.framework_sessions.tenant_id is 'The tenant.';
+comment on column strongroom.framework_sessions.id is 'Made by the database; frameworks use paths.';
+comment on column strongroom.framework_sessions.framework is
+    'Whose it is: openai_agents, langgraph, ...';
+comment on column strongroom.framework_sessions.path is
+    'Its name within the framework: labels, from the widest to the narrowest.';
+comment on column strongroom.framework_sessions.principal_id is
+    'The person whose it is: erasing them deletes it. Null when it is nobody''s.';
+comment on column strongroom.framework_sessions.state is 'What the framework keeps about it.';
+comment on column strongroom.framework_sessions.version is 'Grows with every write of the state.';
+comment on column strongroom.framework_sessions.last_position is
+    'The newest position that was given to a record.';
+comment on column strongroom.framework_sessions.created_at is 'When it was made.';
+comment on column strongroom.framework_sessions.updated_at is
+    'When its state or its order of records last changed.';
+
+create index framework_sessions_by_principal
+    on strongroom.framework_sessions (tenant_id, principal_id, framework, path)
+    where principal_id is not null;
+comment on index strongroom.framework_sessions_by_principal is 'What is a person''s.';
+
+create table strongroom.framework_records (
+    tenant_id text collate "C" not null,
+    session_id text collate "C" not null,
+    collection text collate "C" not null,
+    key text collate "C" not null,
+    "position" bigint,
+    content jsonb,
+    data bytea,
+    metadata jsonb not null default '{}',
+    embeddings real[],
+    ttl_seconds double precision,
+    expires_at timestamptz,
+    version bigint not null default 1,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    constraint framework_records_pkey primary key (tenant_id, session_id, collection, key),
+    constraint a_position_is_used_once unique (tenant_id, session_id, collection, position),
+    constraint record_belongs_to_a_framework_session
+        foreign key (tenant_id, session_id)
+        references strongroom.framework_sessions (tenant_id, id)
+        on delete cascade,
+    constraint collection_is_a_short_word check (collection ~ '^[a-z][a-z0-9_]{0,62}$'),
+    constraint key_has_1_to_255_characters check (char_length(key) between 1 and 255),
+    constraint position_is_positive_and_safe_in_javascript
+        check (position between 1 and 9007199254740991),
+    constraint a_record_has_content_or_data check (num_nonnulls(content, data) > 0),
+    constraint metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
+    constraint embeddings_are_a_list_of_lists check (array_ndims(embeddings) = 2),
+    constraint what_expires_has_a_time_to_live
+        check ((expires_at is null) = (ttl_seconds is null)),
+    constraint version_is_positive_and_safe_in_javascript
+        check (version between 1 and 9007199254740991)
+);
+comment on table strongroom.framework_records is 'What is kept in a framework''s session.';
+comment on column strongroom.framework_records.tenant_id is 'The tenant.';
+comment on column strongroom.framework_records.session_id is 'The session that it is in.';
+comment on column strongroom.framework_records.collection is
+    'What kind of thing it is: items, values, checkpoints, channels, writes.';
+comment on column strongroom.framework_records.key is 'What it is known by in its collection.';
+comment on column strongroom.framework_records.position is
+    'Its place in the order of the session; null when it was put, not appended.';
+comment on column strongroom.framework_records.content is 'JSON, in the framework''s own form.';
+comment on column strongroom.framework_records.data is 'Bytes, as the framework wrote them.';
+comment on column strongroom.framework_records.metadata is 'What searches filter by.';
+comment on column strongroom.framework_records.embeddings is
+    'One list of numbers for each text of it that is searched.';
+comment on column strongroom.framework_records.ttl_seconds is
+    'How long it lasts after it was written, or read with a wish to refresh it.';
+comment on column strongroom.framework_records.expires_at is 'From when on nobody sees it.';
+comment on column strongroom.framework_records.version is 'Grows when it is replaced.';
+comment on column strongroom.framework_records.created_at is 'When it was made.';
+comment on column strongroom.framework_records.updated_at is 'When it was last written.';
+
+create index framework_records_by_expiry
+    on strongroom.framework_records (tenant_id, expires_at)
+    where expires_at is not null;
+comment on index strongroom.framework_records_by_expiry is 'What has expired, to delete it.';
+create index framework_checkpoints_by_run
+    on strongroom.framework_records (tenant_id, md5(metadata ->> 'run_id'))
+    where collection = 'checkpoints' and metadata ? 'run_id';
+comment on index strongroom.framework_checkpoints_by_run is
+    'The checkpoints of a run. A digest, since the id of a run may be of any length.';
+
+alter table strongroom.framework_sessions enable row level security;
+alter table strongroom.framework_sessions force row level security;
+alter table strongroom.framework_records enable row level security;
+alter table strongroom.framework_records force row level security;
+create policy host_reads on strongroom.framework_sessions
+    for select
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_reads on strongroom.framework_sessions is 'Hosts.';
+create policy host_inserts on strongroom.framework_sessions
+    for insert
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_inserts on strongroom.framework_sessions is 'Hosts.';
+create policy host_updates on strongroom.framework_sessions
+    for update
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    )
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_updates on strongroom.framework_sessions is 'Hosts.';
+create policy host_deletes on strongroom.framework_sessions
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_deletes on strongroom.framework_sessions is 'Hosts.';
+create policy host_reads on strongroom.framework_records
+    for select
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_reads on strongroom.framework_records is 'Hosts.';
+create policy host_inserts on strongroom.framework_records
+    for insert
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_inserts on strongroom.framework_records is 'Hosts.';
+create policy host_updates on strongroom.framework_records
+    for update
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    )
+    with check (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_updates on strongroom.framework_records is 'Hosts.';
+create policy host_deletes on strongroom.framework_records
+    for delete
+    using (
+        tenant_id = (select strongroom_private.current_tenant())
+        and (select strongroom_private.is_trusted())
+    );
+comment on policy host_deletes on strongroom.framework_records is 'Hosts.';
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.framework_sessions',
+    p_column => 'principal_id',
+    p_action => 'delete',
+    p_reason => 'A session of theirs, with all that a framework keeps in it.'
+);
+select strongroom_private.publish_erasure_rule(
+    p_table => 'strongroom.framework_records',
+    p_column => '',
+    p_action => 'keep',
+    p_reason => 'Records go with the session that they are in.'
+);
+
+create view strongroom.framework_record_details
+with (security_invoker = true)
+as
+select
+    r.tenant_id,
+    s.framework,
+    s.path,
+    r.collection,
+    r.key,
+    r.position,
+    r.content,
+    encode(r.data, 'base64') as data_base64,
+    r.metadata,
+    r.expires_at,
+    r.version,
+    r.created_at,
+    r.updated_at
+from strongroom.framework_records as r
+inner join strongroom.framework_sessions as s
+    on s.tenant_id = r.tenant_id
+    and s.id = r.session_id
+where r.expires_at is null
+    or r.expires_at > now();
+comment on view strongroom.framework_record_details is
+    'Records that have not expired, with where they are.';
+comment on column strongroom.framework_record_details.tenant_id is 'The tenant.';
+comment on column strongroom.framework_record_details.framework is 'Whose it is.';
+comment on column strongroom.framework_record_details.path is 'The path of its session.';
+comment on column strongroom.framework_record_details.collection is 'What kind of thing it is.';
+comment on column strongroom.framework_record_details.key is 'What it is known by.';
+comment on column strongroom.framework_record_details.position is 'Its place, or null.';
+comment on column strongroom.framework_record_details.content is 'Its JSON.';
+comment on column strongroom.framework_record_details.data_base64 is 'Its bytes, as base64.';
+comment on column strongroom.framework_record_details.metadata is 'What searches filter by.';
+comment on column strongroom.framework_record_details.expires_at is 'From when on nobody sees it.';
+comment on column strongroom.framework_record_details.version is 'Grows when it is replaced.';
+comment on column strongroom.framework_record_details.created_at is 'When it was made.';
+comment on column strongroom.framework_record_details.updated_at is 'When it was last written.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Checks
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom_private.check_word(p_field text, p_value text)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if coalesce(p_value, '') !~ '^[a-z][a-z0-9_]{0,62}$' then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a word of 1 to 63 letters, digits and underscores', p_field),
+            jsonb_build_object('path', p_field),
+            'Use small letters, such as items.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_word(text, text) is
+    'A short name that is chosen by programs. Errors: SR001.';
+
+create function strongroom_private.check_framework_path(
+    p_field text,
+    p_path text[],
+    p_least integer default 1
+)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.check_ids(p_field, p_path);
+    if cardinality(p_path) < p_least then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must have at least %s label', p_field, p_least),
+            jsonb_build_object('path', p_field),
+            'Give the labels from the widest to the narrowest.'
+        );
+    elsif cardinality(p_path) > 20 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('%s has %s labels; at most 20 are allowed', p_field, cardinality(p_path)),
+            jsonb_build_object('path', p_field, 'limit', 20, 'actual', cardinality(p_path)),
+            'Use fewer labels.'
+        );
+    elsif octet_length(array_to_string(p_path, '')) > 1000 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('%s has %s bytes; at most 1000 are allowed',
+                p_field, octet_length(array_to_string(p_path, ''))),
+            jsonb_build_object(
+                'path', p_field,
+                'limit', 1000,
+                'actual', octet_length(array_to_string(p_path, ''))
+            ),
+            'Use shorter labels.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_framework_path(text, text[], integer) is
+    'The name of a session, or the beginning of one. Errors: SR001, SR004.';
+
+create function strongroom_private.read_framework_path(p_field text, p_value jsonb)
+returns text[]
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_path text[];
+begin
+    if jsonb_typeof(p_value) is distinct from 'array'
+        or exists (
+            select
+            from jsonb_array_elements(p_value) as e
+            where jsonb_typeof(e) <> 'string'
+        )
+    then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a list of texts', p_field),
+            jsonb_build_object('path', p_field),
+            'Give the labels from the widest to the narrowest.'
+        );
+    end if;
+    v_path := array(
+        select e.value
+        from jsonb_array_elements_text(p_value) with ordinality as e (value, place)
+        order by e.place
+    );
+    perform strongroom_private.check_framework_path(p_field, v_path);
+    return v_path;
+end
+$$;
+comment on function strongroom_private.read_framework_path(text, jsonb) is
+    'A path that came as JSON. Errors: SR001, SR004.';
+
+create function strongroom_private.check_framework_record(p_field text, p_record jsonb)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_bytes bigint;
+    v_vector jsonb;
+begin
+    perform strongroom_private.check_keys(
+        p_field,
+        p_record,
+        '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
+    );
+    perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
+    perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
+    if p_record ->> 'mode' = 'delete' then
+        return;
+    end if;
+    if jsonb_typeof(p_record -> 'metadata') <> 'null' then
+        perform strongroom_private.check_object(
+            p_field || '.metadata', p_record -> 'metadata', 65536
+        );
+    end if;
+    perform strongroom_private.check_text(p_field || '.data', p_record -> 'data');
+    begin
+        v_bytes := coalesce(octet_length(decode(p_record ->> 'data', 'base64')), 0)
+            + coalesce(octet_length((nullif(p_record -> 'content', 'null'))::text), 0);
+    exception
+        when data_exception then
+            perform strongroom_private.fail(
+                'invalid_argument',
+                format('%s.data is not base64', p_field),
+                jsonb_build_object('path', p_field || '.data'),
+                'Encode the bytes.'
+            );
+    end;
+    if v_bytes = 0 and p_record ->> 'data' is null then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s.content or %s.data is required', p_field, p_field),
+            jsonb_build_object('path', p_field || '.content'),
+            'Give JSON, bytes, or both.'
+        );
+    elsif v_bytes > 16777216 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('%s has %s bytes; at most 16777216 are allowed', p_field, v_bytes),
+            jsonb_build_object(
+                'path', p_field || '.content', 'limit', 16777216, 'actual', v_bytes
+            ),
+            'Keep large data in a file or artifact, and its id here.'
+        );
+    end if;
+    if jsonb_typeof(p_record -> 'ttl_seconds') <> 'null'
+        and (
+            jsonb_typeof(p_record -> 'ttl_seconds') <> 'number'
+            or (p_record ->> 'ttl_seconds')::numeric not between 0.001 and 3153600000
+        )
+    then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s.ttl_seconds must be between 0.001 and 3153600000', p_field),
+            jsonb_build_object('path', p_field || '.ttl_seconds'),
+            'Leave it out for what does not expire.'
+        );
+    end if;
+    if jsonb_typeof(p_record -> 'embeddings') <> 'null' then
+        if jsonb_typeof(p_record -> 'embeddings') <> 'array'
+            or jsonb_array_length(p_record -> 'embeddings') not between 1 and 100
+        then
+            perform strongroom_private.fail(
+                'invalid_argument',
+                format('%s.embeddings must be a list of 1 to 100 embeddings', p_field),
+                jsonb_build_object('path', p_field || '.embeddings'),
+                'Give one embedding for each text.'
+            );
+        end if;
+        for v_vector in select e.* from jsonb_array_elements(p_record -> 'embeddings') as e loop
+            perform strongroom_private.check_embedding(p_field || '.embeddings', v_vector);
+            if jsonb_typeof(v_vector) <> 'array'
+                or jsonb_array_length(v_vector)
+                <> jsonb_array_length(p_record -> 'embeddings' -> 0)
+            then
+                perform strongroom_private.fail(
+                    'invalid_argument',
+                    format('%s.embeddings must all have as many numbers', p_field),
+                    jsonb_build_object('path', p_field || '.embeddings'),
+                    'Make all of them with one model.'
+                );
+            end if;
+        end loop;
+    end if;
+end
+$$;
+comment on function strongroom_private.check_framework_record(text, jsonb) is
+    'One record of a batch. Errors: SR001, SR004.';
+
+create function strongroom_private.check_framework_records(p_records jsonb)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_record jsonb;
+    v_place bigint;
+begin
+    if jsonb_typeof(p_records) is distinct from 'array' or jsonb_array_length(p_records) = 0 then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            'records must be a list of at least one record',
+            '{"path": "records"}',
+            'Give 1 to 500 records.'
+        );
+    elsif jsonb_array_length(p_records) > 500 then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format('records has %s entries; at most 500 are allowed',
+                jsonb_array_length(p_records)),
+            jsonb_build_object(
+                'path', 'records', 'limit', 500, 'actual', jsonb_array_length(p_records)
+            ),
+            'Write them in several calls.'
+        );
+    end if;
+    for v_record, v_place in
+        select
+            e.value,
+            e.place
+        from jsonb_array_elements(p_records) with ordinality as e (value, place)
+    loop
+        perform strongroom_private.check_framework_record(
+            format('records[%s]', v_place - 1), v_record
+        );
+    end loop;
+end
+$$;
+comment on function strongroom_private.check_framework_records(jsonb) is
+    'The records of a write. Errors: SR001, SR004.';
+
+create function strongroom_private.hold_framework_session(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_principal_id text
+)
+returns text
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_id text;
+    v_principal_id text;
+begin
+    loop
+        -- A removal of the session waits for this transaction, or has happened.
+        select
+            s.id,
+            s.principal_id
+        into
+            v_id,
+            v_principal_id
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path = p_path
+        for key share;
+        exit when found;
+        insert into strongroom.framework_sessions (tenant_id, id, framework, path, principal_id)
+        values (p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id)
+        on conflict on constraint a_path_is_used_once_by_a_framework do nothing;
+    end loop;
+    if v_principal_id <> p_principal_id or (v_principal_id is null and p_principal_id is not null)
+    then
+        perform strongroom_private.fail(
+            'already_exists',
+            'this session is not that principal''s',
+            '{"path": "principal_id", "record": "framework session"}',
+            'Use the principal that it was made for, or another path.'
+        );
+    end if;
+    return v_id;
+end
+$$;
+comment on function strongroom_private.hold_framework_session(text, text, text[], text) is
+    'The session with this path, made where it is missing, which stays to the end of the'
+    ' transaction. Errors: SR011.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Sessions
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom.find_framework_session(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[]
+)
+returns setof strongroom.framework_sessions
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path);
+    return query
+    select s.*
+    from strongroom.framework_sessions as s
+    where s.tenant_id = p_tenant_id
+        and s.framework = p_framework
+        and s.path = p_path;
+end
+$$;
+comment on function strongroom.find_framework_session(text, text, text[]) is
+    'One session, or no row. Errors: SR001, SR004, SR020. Callers: hosts.';
+
+create function strongroom.put_framework_session(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_state jsonb,
+    p_expected_version bigint,
+    p_principal_id text default null
+)
+returns setof strongroom.framework_sessions
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_session strongroom.framework_sessions;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path);
+    perform strongroom_private.check_object('state', p_state, 1048576);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
+    if coalesce(p_expected_version, -1) < 0 then
+        perform strongroom_private.fail(
+            'invalid_argument', 'expected_version is required', '{"path": "expected_version"}',
+            'Give the version that you read, 0 for a session that is new.'
+        );
+    end if;
+    if p_expected_version = 0 then
+        insert into strongroom.framework_sessions (
+            tenant_id, id, framework, path, principal_id, state
+        )
+        values (
+            p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id, p_state
+        )
+        on conflict on constraint a_path_is_used_once_by_a_framework do nothing
+        returning *
+        into v_session;
+        if found then
+            return next v_session;
+            return;
+        end if;
+    end if;
+    select s.*
+    into v_session
+    from strongroom.framework_sessions as s
+    where s.tenant_id = p_tenant_id
+        and s.framework = p_framework
+        and s.path = p_path
+    for no key update;
+    if not found then
+        perform strongroom_private.fail(
+            'not_found', 'the framework session does not exist',
+            '{"path": "path", "record": "framework session"}',
+            'Make it with expected_version 0.'
+        );
+    elsif p_principal_id is distinct from v_session.principal_id and p_principal_id is not null then
+        perform strongroom_private.fail(
+            'already_exists',
+            'this session is not that principal''s',
+            '{"path": "principal_id", "record": "framework session"}',
+            'Use the principal that it was made for, or another path.'
+        );
+    elsif v_session.version <> p_expected_version then
+        -- The same state again is a repeat of a write whose answer was lost.
+        if v_session.version - 1 = p_expected_version and v_session.state = p_state then
+            return next v_session;
+            return;
+        end if;
+        perform strongroom_private.fail_missed_write(
+            'framework session', p_expected_version, v_session.version
+        );
+    end if;
+    return query
+    update strongroom.framework_sessions as s
+    set state = p_state,
+        version = s.version + 1,
+        updated_at = now()
+    where s.tenant_id = p_tenant_id
+        and s.id = v_session.id
+    returning s.*;
+end
+$$;
+comment on function strongroom.put_framework_session(
+    text, text, text[], jsonb, bigint, text
+) is
+    'Make a session (expected version 0), or replace its state on top of the version that was read.'
+    ' A repeat with the same state changes nothing.'
+    ' Errors: SR001, SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
+
+create function strongroom.list_framework_sessions(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[] default '{}',
+    p_limit integer default 50,
+    p_after text default null,
+    p_before text default null,
+    p_direction text default 'forward',
+    p_principal_id text default null,
+    p_collection text default null
+)
+returns table (
+    tenant_id text,
+    id text,
+    framework text,
+    path text[],
+    principal_id text,
+    state jsonb,
+    version bigint,
+    last_position bigint,
+    created_at timestamptz,
+    updated_at timestamptz,
+    cursor text,
+    has_more boolean
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+-- @plpgsql_check_options: extra_warnings = off
+declare
+    v_scope text;
+    v_key text[];
+    v_depth integer := cardinality(p_path);
+    v_beyond text[];
+    v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path, 0);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
+    if p_collection is not null then
+        perform strongroom_private.check_word('collection', p_collection);
+    end if;
+    v_scope := strongroom_private.cursor_scope(
+        'framework_sessions',
+        jsonb_build_array(p_framework, p_path, p_principal_id, p_collection),
+        p_direction
+    );
+    v_key := strongroom_private.decode_cursor(
+        case when p_before is null then 'after' else 'before' end,
+        coalesce(p_after, p_before),
+        v_scope
+    );
+    -- The first path beyond those that begin with p_path: nothing lies between a label and the
+    -- label with the smallest character after it.
+    v_beyond := p_path[:v_depth - 1] || (p_path[v_depth] || chr(1));
+    return query execute format(
+        $query$
+            select
+                s.tenant_id,
+                s.id,
+                s.framework,
+                s.path,
+                s.principal_id,
+                s.state,
+                s.version,
+                s.last_position,
+                s.created_at,
+                s.updated_at,
+                strongroom_private.encode_cursor($3, s.path),
+                s.total > $4
+            from (
+                select
+                    c.*,
+                    row_number() over () as place,
+                    count(*) over () as total
+                from (
+                    select s.*
+                    from strongroom.framework_sessions as s
+                    where s.tenant_id = $1
+                        and s.framework = $5
+                        and s.path >= $6
+                        and ($7 is null or s.path < $7)
+                        and ($2 is null or s.path %1$s $2)
+                        and ($8 is null or s.principal_id = $8)
+                        and (
+                            $9 is null
+                            or exists (
+                                select
+                                from strongroom.framework_records as r
+                                where r.tenant_id = s.tenant_id
+                                    and r.session_id = s.id
+                                    and r.collection = $9
+                                    and (r.expires_at is null or r.expires_at > now())
+                            )
+                        )
+                    order by s.path %2$s
+                    limit $4 + 1
+                ) as c
+            ) as s
+            where s.place <= $4
+            order by s.path %3$s
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end,
+        case p_direction when 'backward' then 'desc' else 'asc' end
+    )
+    using
+        p_tenant_id,
+        v_key,
+        v_scope,
+        p_limit,
+        p_framework,
+        p_path,
+        case when v_depth > 0 then v_beyond end,
+        p_principal_id,
+        p_collection;
+end
+$$;
+comment on function strongroom.list_framework_sessions(
+    text, text, text[], integer, text, text, text, text, text
+) is
+    'A page of a framework''s sessions by path: those whose path begins with p_path, that are'
+    ' p_principal_id''s, and that have a record in p_collection, each where it is given.'
+    ' Errors: SR001, SR002, SR004, SR020. Callers: hosts.';
+
+create function strongroom.delete_framework_sessions(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_exact boolean default false
+)
+returns table (deleted bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_depth integer := cardinality(p_path);
+    v_deleted bigint := 0;
+    v_session record;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path);
+    for v_session in
+        select
+            s.id,
+            s.last_position
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path >= p_path
+            and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
+            and (s.path = p_path or not coalesce(p_exact, false))
+        order by s.path
+        for update
+    loop
+        delete from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.id = v_session.id;
+        v_deleted := v_deleted + 1;
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'framework_session.delete', 'framework_session', v_session.id,
+            jsonb_build_object('framework', p_framework, 'last_position', v_session.last_position)
+        );
+    end loop;
+    return query select v_deleted;
+end
+$$;
+comment on function strongroom.delete_framework_sessions(text, text, text[], boolean) is
+    'Delete the session with this path and those below it (unless p_exact), with their records, for'
+    ' good; says how many. A repeat deletes nothing. Errors: SR001, SR004, SR010, SR020.'
+    ' Callers: hosts.';
+
+create function strongroom.fork_framework_session(
+    p_tenant_id text,
+    p_framework text,
+    p_from_path text[],
+    p_path text[]
+)
+returns table (forked bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_depth integer := cardinality(p_from_path);
+    v_session strongroom.framework_sessions;
+    v_path text[];
+    v_id text;
+    v_forked bigint := 0;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('from_path', p_from_path);
+    perform strongroom_private.check_framework_path('path', p_path);
+    if p_path[:v_depth] = p_from_path or p_from_path[:cardinality(p_path)] = p_path then
+        perform strongroom_private.fail(
+            'invalid_argument', 'path lies in from_path, or the other way round',
+            '{"path": "path"}', 'Copy to a path of its own.'
+        );
+    end if;
+    for v_session in
+        select s.*
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path >= p_from_path
+            and s.path < p_from_path[:v_depth - 1] || (p_from_path[v_depth] || chr(1))
+        order by s.path
+        for no key update
+    loop
+        v_path := p_path || v_session.path[v_depth + 1:];
+        perform strongroom_private.check_framework_path('path', v_path);
+        v_id := gen_random_uuid()::text;
+        insert into strongroom.framework_sessions (
+            tenant_id, id, framework, path, principal_id, state, last_position
+        )
+        values (
+            p_tenant_id, v_id, p_framework, v_path, v_session.principal_id, v_session.state,
+            v_session.last_position
+        )
+        on conflict on constraint a_path_is_used_once_by_a_framework do nothing;
+        if not found then
+            perform strongroom_private.fail(
+                'already_exists', 'there is a session with this path',
+                '{"path": "path", "record": "framework session"}',
+                'Delete it first, or copy to another path.'
+            );
+        end if;
+        insert into strongroom.framework_records (
+            tenant_id, session_id, collection, key, position, content, data, metadata, embeddings,
+            ttl_seconds, expires_at, version, created_at, updated_at
+        )
+        select
+            r.tenant_id,
+            v_id,
+            r.collection,
+            r.key,
+            r.position,
+            r.content,
+            r.data,
+            r.metadata,
+            r.embeddings,
+            r.ttl_seconds,
+            r.expires_at,
+            r.version,
+            r.created_at,
+            r.updated_at
+        from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_session.id
+            and (r.expires_at is null or r.expires_at > now());
+        v_forked := v_forked + 1;
+    end loop;
+    return query select v_forked;
+end
+$$;
+comment on function strongroom.fork_framework_session(text, text, text[], text[]) is
+    'Copy the session with this path and those below it, with their records, to another path where'
+    ' nothing is; says how many. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Records in order
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom.append_framework_records(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_records jsonb,
+    p_collection text default 'items',
+    p_principal_id text default null,
+    p_refuse_conflicts boolean default false
+)
+returns table (key text, "position" bigint, created_at timestamptz, outcome text)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_id text;
+    v_last bigint;
+    v_conflict bigint;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path);
+    perform strongroom_private.check_word('collection', p_collection);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
+    perform strongroom_private.check_framework_records(p_records);
+    v_id := strongroom_private.hold_framework_session(
+        p_tenant_id, p_framework, p_path, p_principal_id
+    );
+    select s.last_position
+    into v_last
+    from strongroom.framework_sessions as s
+    where s.tenant_id = p_tenant_id
+        and s.id = v_id
+    for no key update;
+    if p_refuse_conflicts then
+        select min(g.place)
+        into v_conflict
+        from (
+            select
+                e.place,
+                e.record,
+                first_value(e.record) over (
+                    partition by e.record ->> 'key'
+                    order by e.place
+                ) as first_record
+            from jsonb_array_elements(p_records) with ordinality as e (record, place)
+        ) as g
+        left join strongroom.framework_records as r
+            on r.tenant_id = p_tenant_id
+            and r.session_id = v_id
+            and r.collection = p_collection
+            and r.key = g.record ->> 'key'
+        where g.record is distinct from g.first_record
+            or (
+                r.key is not null
+                and (
+                    r.content is distinct from nullif(g.record -> 'content', 'null')
+                    or r.data is distinct from decode(g.record ->> 'data', 'base64')
+                    or r.metadata <> coalesce(nullif(g.record -> 'metadata', 'null'), '{}')
+                )
+            );
+        if v_conflict is not null then
+            perform strongroom_private.fail(
+                'already_exists',
+                format('records[%s] has the key of another record', v_conflict - 1),
+                jsonb_build_object(
+                    'path', format('records[%s].key', v_conflict - 1),
+                    'record', 'framework record'
+                ),
+                'The same key is the same record: nothing was appended.'
+            );
+        end if;
+    end if;
+
+    return query
+    with given as materialized (
+        select
+            g.place,
+            g.record ->> 'key' as key,
+            nullif(g.record -> 'content', 'null') as content,
+            decode(g.record ->> 'data', 'base64') as data,
+            coalesce(nullif(g.record -> 'metadata', 'null'), '{}') as metadata
+        from jsonb_array_elements(p_records) with ordinality as g (record, place)
+    ),
+
+    known as materialized (
+        select
+            r.key,
+            r.position,
+            r.content,
+            r.data,
+            r.metadata,
+            r.created_at
+        from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_id
+            and r.collection = p_collection
+            and r.key in (select g.key from given as g)
+    ),
+
+    fresh as (
+        select distinct on (g.key)
+            g.place,
+            g.key,
+            g.content,
+            g.data,
+            g.metadata
+        from given as g
+        where not exists (select from known as k where k.key = g.key)
+        order by
+            g.key,
+            g.place
+    ),
+
+    numbered as materialized (
+        select
+            f.*,
+            v_last + row_number() over (order by f.place) as position
+        from fresh as f
+    ),
+
+    written as (
+        insert into strongroom.framework_records (
+            tenant_id, session_id, collection, key, position, content, data, metadata
+        )
+        select
+            p_tenant_id,
+            v_id,
+            p_collection,
+            n.key,
+            n.position,
+            n.content,
+            n.data,
+            n.metadata
+        from numbered as n
+        order by n.position
+        returning key
+    ),
+
+    advanced as (
+        update strongroom.framework_sessions as s
+        set last_position = w.last_position,
+            updated_at = now()
+        from (select max(n.position) as last_position from numbered as n) as w
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id
+            and w.last_position is not null
+        returning s.id
+    )
+
+    select
+        g.key,
+        coalesce(k.position, n.position),
+        coalesce(k.created_at, now()),
+        case
+            when n.place = g.place then 'inserted'
+            when coalesce(k.content, n.content) is not distinct from g.content
+                and coalesce(k.data, n.data) is not distinct from g.data
+                and coalesce(k.metadata, n.metadata) = g.metadata
+            then 'duplicate'
+            else 'conflict'
+        end
+    from given as g
+    left join known as k on k.key = g.key
+    left join numbered as n on n.key = g.key
+    order by g.place;
+end
+$$;
+comment on function strongroom.append_framework_records(
+    text, text, text[], jsonb, text, text, boolean
+) is
+    'Append records to a session, made where it is missing: all or none, in this order. A key that'
+    ' is there is duplicate (the same content) or conflict (another), and changes nothing;'
+    ' with p_refuse_conflicts another raises, and nothing is appended.'
+    ' Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
+
+create function strongroom.list_framework_records(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_collection text default 'items',
+    p_limit integer default 50,
+    p_after text default null,
+    p_before text default null,
+    p_direction text default 'forward'
+)
+returns table (
+    tenant_id text,
+    framework text,
+    path text[],
+    collection text,
+    key text,
+    "position" bigint,
+    content jsonb,
+    data_base64 text,
+    metadata jsonb,
+    expires_at timestamptz,
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz,
+    cursor text,
+    has_more boolean
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+-- @plpgsql_check_options: extra_warnings = off
+declare
+    v_scope text;
+    v_key bigint;
+    v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path);
+    perform strongroom_private.check_word('collection', p_collection);
+    v_scope := strongroom_private.cursor_scope(
+        'framework_records', jsonb_build_array(p_framework, p_path, p_collection), p_direction
+    );
+    v_key := (strongroom_private.decode_cursor(
+        case when p_before is null then 'after' else 'before' end,
+        coalesce(p_after, p_before),
+        v_scope
+    ))[1]::bigint;
+    return query execute format(
+        $query$
+            select
+                $1,
+                $5,
+                $6,
+                $7,
+                s.key,
+                s.position,
+                s.content,
+                encode(s.data, 'base64'),
+                s.metadata,
+                s.expires_at,
+                s.version,
+                s.created_at,
+                s.updated_at,
+                strongroom_private.encode_cursor($3, array[s.position::text]),
+                s.total > $4
+            from (
+                select
+                    c.*,
+                    row_number() over () as place,
+                    count(*) over () as total
+                from (
+                    select r.*
+                    from strongroom.framework_records as r
+                    where r.tenant_id = $1
+                        and r.session_id = (
+                            select s.id
+                            from strongroom.framework_sessions as s
+                            where s.tenant_id = $1
+                                and s.framework = $5
+                                and s.path = $6
+                        )
+                        and r.collection = $7
+                        and r.position is not null
+                        and ($2 is null or r.position %1$s $2)
+                    order by r.position %2$s
+                    limit $4 + 1
+                ) as c
+            ) as s
+            where s.place <= $4
+            order by s.position %3$s
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end,
+        case p_direction when 'backward' then 'desc' else 'asc' end
+    )
+    using p_tenant_id, v_key, v_scope, p_limit, p_framework, p_path, p_collection;
+end
+$$;
+comment on function strongroom.list_framework_records(
+    text, text, text[], text, integer, text, text, text
+) is
+    'A page of a session''s appended records, in order. A session that is not there is empty.'
+    ' Errors: SR001, SR002, SR004, SR020. Callers: hosts.';
+
+create function strongroom.delete_framework_records(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_collection text default 'items',
+    p_keys text[] default null,
+    p_last integer default null
+)
+returns setof strongroom.framework_record_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_id text;
+    v_rows strongroom.framework_record_details[];
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path);
+    perform strongroom_private.check_word('collection', p_collection);
+    if p_keys is not null then
+        perform strongroom_private.check_ids('keys', p_keys);
+    end if;
+    if p_last is not null then
+        perform strongroom_private.check_limit(p_last);
+    end if;
+    if num_nonnulls(p_keys, p_last) <> 1 then
+        perform strongroom_private.fail(
+            'invalid_argument', 'keys or last is required, and only one of them',
+            '{"path": "keys"}', 'Name the records, or say how many of the newest.'
+        );
+    end if;
+    select s.id
+    into v_id
+    from strongroom.framework_sessions as s
+    where s.tenant_id = p_tenant_id
+        and s.framework = p_framework
+        and s.path = p_path
+    for no key update;
+    if not found then
+        return;
+    end if;
+    v_rows := array(
+        select d
+        from strongroom.framework_record_details as d
+        where d.tenant_id = p_tenant_id
+            and d.framework = p_framework
+            and d.path = p_path
+            and d.collection = p_collection
+            and (p_keys is null or d.key = any (p_keys))
+            and (p_last is null or d.position is not null)
+        order by
+            d.position desc nulls last,
+            d.key desc
+        limit p_last
+    );
+    delete from strongroom.framework_records as r
+    where r.tenant_id = p_tenant_id
+        and r.session_id = v_id
+        and r.collection = p_collection
+        and r.key in (select d.key from unnest(v_rows) as d);
+    if cardinality(v_rows) > 0 then
+        update strongroom.framework_sessions as s
+        set updated_at = now()
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id;
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'framework_records.delete', 'framework_session', v_id,
+            (
+                select jsonb_strip_nulls(
+                    jsonb_build_object(
+                        'framework', p_framework,
+                        'collection', p_collection,
+                        'count', count(*),
+                        'first_position', min(d.position),
+                        'last_position', max(d.position)
+                    )
+                )
+                from unnest(v_rows) as d
+            )
+        );
+    end if;
+    return query
+    select d.*
+    from unnest(v_rows) as d
+    order by
+        d.position,
+        d.key;
+end
+$$;
+comment on function strongroom.delete_framework_records(
+    text, text, text[], text, text[], integer
+) is
+    'Delete records by key, or the newest of the appended ones, for good; returns what they were,'
+    ' in order. The audit has how many, and their positions. Errors: SR001, SR004, SR010, SR020.'
+    ' Callers: hosts.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Keyed records
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom.put_framework_records(
+    p_tenant_id text,
+    p_framework text,
+    p_records jsonb,
+    p_principal_id text default null
+)
+returns table (path text[], collection text, key text, version bigint, outcome text)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_one record;
+    v_stored strongroom.framework_records;
+    v_id text;
+    v_path text[];
+    v_version bigint;
+    v_outcome text;
+    v_versions bigint[] := array[]::bigint[];
+    v_outcomes text[] := array[]::text[];
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
+    perform strongroom_private.check_framework_records(p_records);
+    -- First all checks, then all sessions, then all records, each in one order.
+    for v_one in
+        select
+            format('records[%s]', e.place - 1) as field,
+            e.record
+        from jsonb_array_elements(p_records) with ordinality as e (record, place)
+    loop
+        perform strongroom_private.read_framework_path(
+            v_one.field || '.path', v_one.record -> 'path'
+        );
+        perform strongroom_private.check_word(
+            v_one.field || '.collection', v_one.record ->> 'collection'
+        );
+        perform strongroom_private.check_choice(
+            v_one.field || '.mode',
+            coalesce(v_one.record ->> 'mode', 'replace'),
+            '{replace,keep,delete}'
+        );
+        if coalesce(jsonb_typeof(v_one.record -> 'expected_version'), 'null') <> 'null'
+            and v_one.record ->> 'expected_version' !~ '^[0-9]{1,15}$'
+        then
+            perform strongroom_private.fail(
+                'invalid_argument',
+                format('%s.expected_version must be a version', v_one.field),
+                jsonb_build_object('path', v_one.field || '.expected_version'),
+                'Give the version that you read, 0 for what is new.'
+            );
+        end if;
+    end loop;
+    for v_one in
+        select
+            e.place,
+            s.path,
+            coalesce(e.record ->> 'collection', '') as collection,
+            e.record ->> 'key' as key,
+            nullif(e.record -> 'content', 'null') as content,
+            decode(e.record ->> 'data', 'base64') as data,
+            coalesce(nullif(e.record -> 'metadata', 'null'), '{}') as metadata,
+            case
+                when jsonb_typeof(e.record -> 'embeddings') = 'array'
+                then (
+                    select
+                        array_agg(
+                            strongroom_private.check_embedding('embeddings', v.value)
+                            order by v.place
+                        )
+                    from jsonb_array_elements(e.record -> 'embeddings')
+                        with ordinality as v (value, place)
+                )
+            end as embeddings,
+            (e.record ->> 'ttl_seconds')::double precision as ttl_seconds,
+            coalesce(e.record ->> 'mode', 'replace') as mode,
+            (e.record ->> 'expected_version')::bigint as expected_version
+        from jsonb_array_elements(p_records) with ordinality as e (record, place)
+        cross join lateral (
+            select strongroom_private.read_framework_path('path', e.record -> 'path') as path
+        ) as s
+        order by
+            s.path,
+            collection collate "C",
+            key collate "C",
+            e.place
+    loop
+        if v_path is distinct from v_one.path then
+            v_path := v_one.path;
+            if v_one.mode = 'delete' then
+                select s.id
+                into v_id
+                from strongroom.framework_sessions as s
+                where s.tenant_id = p_tenant_id
+                    and s.framework = p_framework
+                    and s.path = v_path
+                for key share;
+            else
+                v_id := strongroom_private.hold_framework_session(
+                    p_tenant_id, p_framework, v_path, p_principal_id
+                );
+            end if;
+        elsif v_id is null and v_one.mode <> 'delete' then
+            v_id := strongroom_private.hold_framework_session(
+                p_tenant_id, p_framework, v_path, p_principal_id
+            );
+        end if;
+        select r.*
+        into v_stored
+        from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_id
+            and r.collection = v_one.collection
+            and r.key = v_one.key
+        for update;
+        if v_stored.expires_at <= now() then
+            delete from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = v_id
+                and r.collection = v_one.collection
+                and r.key = v_one.key;
+            v_stored := null;
+        end if;
+        if v_one.expected_version <> coalesce(v_stored.version, 0) then
+            perform strongroom_private.fail_missed_write(
+                'framework record', v_one.expected_version, coalesce(v_stored.version, 0)
+            );
+        end if;
+        v_version := v_stored.version;
+        if v_one.mode = 'delete' then
+            v_outcome := case when v_stored.key is null then 'absent' else 'deleted' end;
+            delete from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = v_id
+                and r.collection = v_one.collection
+                and r.key = v_one.key;
+        elsif v_stored.key is not null
+            and (v_one.mode = 'keep' or v_stored.position is not null)
+        then
+            v_outcome := case
+                when v_stored.content is not distinct from v_one.content
+                    and v_stored.data is not distinct from v_one.data
+                    and v_stored.metadata = v_one.metadata
+                then 'duplicate'
+                else 'conflict'
+            end;
+        else
+            insert into strongroom.framework_records as r (
+                tenant_id, session_id, collection, key, content, data, metadata, embeddings,
+                ttl_seconds, expires_at
+            )
+            values (
+                p_tenant_id, v_id, v_one.collection, v_one.key, v_one.content, v_one.data,
+                v_one.metadata, v_one.embeddings, v_one.ttl_seconds,
+                now() + make_interval(secs => v_one.ttl_seconds)
+            )
+            on conflict on constraint framework_records_pkey do update
+            set content = excluded.content,
+                data = excluded.data,
+                metadata = excluded.metadata,
+                embeddings = excluded.embeddings,
+                ttl_seconds = excluded.ttl_seconds,
+                expires_at = excluded.expires_at,
+                version = r.version + 1,
+                updated_at = now()
+            -- One that came in between is there first for a writer who wanted none.
+            where v_one.mode = 'replace'
+                and (v_one.expected_version is null or r.version = v_one.expected_version)
+            returning r.version
+            into v_version;
+            if v_version is null and v_one.expected_version is not null then
+                perform strongroom_private.fail_missed_write('framework record', 0, 1);
+            end if;
+            v_outcome := case
+                when v_version is null then 'conflict'
+                when v_version = 1 then 'inserted'
+                else 'replaced'
+            end;
+        end if;
+        v_versions[v_one.place] := v_version;
+        v_outcomes[v_one.place] := v_outcome;
+    end loop;
+
+    return query
+    select
+        strongroom_private.read_framework_path('path', e.record -> 'path'),
+        e.record ->> 'collection',
+        e.record ->> 'key',
+        v_versions[e.place],
+        v_outcomes[e.place]
+    from jsonb_array_elements(p_records) with ordinality as e (record, place)
+    order by e.place;
+end
+$$;
+comment on function strongroom.put_framework_records(text, text, jsonb, text) is
+    'Write keyed records of any sessions, all or none. mode replace (the default) writes over what'
+    ' is there, keep leaves it, delete removes it; expected_version makes any of them depend on the'
+    ' version that was read. What was appended is never written over: conflict.'
+    ' Errors: SR001, SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
+
+create function strongroom.find_framework_records(
+    p_tenant_id text,
+    p_framework text,
+    p_wanted jsonb,
+    p_refresh boolean default false
+)
+returns setof strongroom.framework_record_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_one record;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    if jsonb_typeof(p_wanted) is distinct from 'array'
+        or jsonb_array_length(p_wanted) not between 1 and 500
+    then
+        perform strongroom_private.fail(
+            'invalid_argument', 'wanted must be a list of 1 to 500 records', '{"path": "wanted"}',
+            'Give path, collection and key of each.'
+        );
+    end if;
+    for v_one in
+        select
+            format('wanted[%s]', e.place - 1) as field,
+            e.record
+        from jsonb_array_elements(p_wanted) with ordinality as e (record, place)
+    loop
+        perform strongroom_private.check_keys(v_one.field, v_one.record, '{path,collection,key}');
+        perform strongroom_private.read_framework_path(
+            v_one.field || '.path', v_one.record -> 'path'
+        );
+        perform strongroom_private.check_word(
+            v_one.field || '.collection', v_one.record ->> 'collection'
+        );
+        perform strongroom_private.check_text(v_one.field || '.key', v_one.record -> 'key');
+        perform strongroom_private.check_id(v_one.field || '.key', v_one.record ->> 'key');
+    end loop;
+    if coalesce(p_refresh, false) then
+        perform
+        from strongroom.framework_records as r
+        where (r.tenant_id, r.session_id, r.collection, r.key) in (
+                select
+                    p_tenant_id,
+                    s.id,
+                    e.record ->> 'collection',
+                    e.record ->> 'key'
+                from jsonb_array_elements(p_wanted) as e (record)
+                inner join strongroom.framework_sessions as s
+                    on s.tenant_id = p_tenant_id
+                    and s.framework = p_framework
+                    and s.path
+                    = strongroom_private.read_framework_path('path', e.record -> 'path')
+            )
+            and r.expires_at > now()
+        order by
+            r.session_id,
+            r.collection,
+            r.key
+        for no key update;
+        update strongroom.framework_records as r
+        set expires_at = now() + make_interval(secs => r.ttl_seconds)
+        from jsonb_array_elements(p_wanted) as e (record)
+        inner join strongroom.framework_sessions as s
+            on s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path = strongroom_private.read_framework_path('path', e.record -> 'path')
+        where r.tenant_id = p_tenant_id
+            and r.session_id = s.id
+            and r.collection = e.record ->> 'collection'
+            and r.key = e.record ->> 'key'
+            and r.expires_at > now();
+    end if;
+    return query
+    select d.*
+    from (
+        select distinct
+            strongroom_private.read_framework_path('path', e.record -> 'path') as path,
+            e.record ->> 'collection' as collection,
+            e.record ->> 'key' as key
+        from jsonb_array_elements(p_wanted) as e (record)
+    ) as w
+    inner join strongroom.framework_record_details as d
+        on d.tenant_id = p_tenant_id
+        and d.framework = p_framework
+        and d.path = w.path
+        and d.collection = w.collection
+        and d.key = w.key
+    order by
+        d.path,
+        d.collection,
+        d.key;
+end
+$$;
+comment on function strongroom.find_framework_records(text, text, jsonb, boolean) is
+    'Those of the wanted records that there are, by path, collection and key; with p_refresh their'
+    ' times to live begin anew. Errors: SR001, SR004, SR020. Callers: hosts.';
+
+create function strongroom.search_framework_records(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[] default '{}',
+    p_collection text default 'values',
+    p_filter jsonb default '[]',
+    p_embedding jsonb default null,
+    p_limit integer default 50,
+    p_skip integer default 0,
+    p_key_prefix text default null,
+    p_after_key text default null,
+    p_refresh boolean default false
+)
+returns table (
+    tenant_id text,
+    framework text,
+    path text[],
+    collection text,
+    key text,
+    "position" bigint,
+    content jsonb,
+    data_base64 text,
+    metadata jsonb,
+    expires_at timestamptz,
+    version bigint,
+    created_at timestamptz,
+    updated_at timestamptz,
+    score double precision
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_depth integer := cardinality(p_path);
+    v_beyond text[];
+    v_embedding real[] := strongroom_private.check_embedding('embedding', p_embedding);
+    v_condition jsonb;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_limit(p_limit);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path, 0);
+    perform strongroom_private.check_word('collection', p_collection);
+    perform strongroom_private.check_optional_id('key_prefix', nullif(p_key_prefix, ''));
+    perform strongroom_private.check_optional_id('after_key', p_after_key);
+    if p_after_key is not null and (p_key_prefix is null or v_depth = 0) then
+        perform strongroom_private.fail(
+            'invalid_argument', 'after_key needs key_prefix and path', '{"path": "after_key"}',
+            'Keys are in order within one session; the prefix may be empty.'
+        );
+    end if;
+    if coalesce(p_skip, -1) < 0 then
+        perform strongroom_private.fail(
+            'invalid_argument', 'skip must be at least 0', '{"path": "skip"}',
+            'Say how many of the first rows to leave out.'
+        );
+    end if;
+    if jsonb_typeof(p_filter) is distinct from 'array' or jsonb_array_length(p_filter) > 100 then
+        perform strongroom_private.fail(
+            'invalid_argument', 'filter must be a list of at most 100 conditions',
+            '{"path": "filter"}', 'Give field, operator and value of each.'
+        );
+    end if;
+    for v_condition in select e.* from jsonb_array_elements(p_filter) as e loop
+        perform strongroom_private.check_keys('filter', v_condition, '{field,operator,value}');
+        perform strongroom_private.check_text('filter.field', v_condition -> 'field');
+        perform strongroom_private.check_id('filter.field', v_condition ->> 'field');
+        perform strongroom_private.check_choice(
+            'filter.operator', v_condition ->> 'operator', '{eq,ne,gt,gte,lt,lte}'
+        );
+    end loop;
+    v_beyond := case
+        when v_depth > 0 then p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
+    end;
+    return query
+    with ordered as materialized (
+        select
+            s.id,
+            s.path,
+            r.key,
+            c.score
+        from strongroom.framework_sessions as s
+        inner join strongroom.framework_records as r
+            on r.tenant_id = s.tenant_id
+            and r.session_id = s.id
+        left join lateral (
+            select max(v.product / sqrt(v.length * v.other_length)) as score
+            from generate_series(1, array_length(r.embeddings, 1)) as n (place)
+            cross join lateral (
+                select
+                    sum(e.a::double precision * e.b) as product,
+                    sum(e.a::double precision * e.a) as length,
+                    sum(e.b::double precision * e.b) as other_length
+                from unnest(r.embeddings[n.place:n.place], v_embedding) as e (a, b)
+            ) as v
+            where array_length(r.embeddings, 2) = cardinality(v_embedding)
+        ) as c on v_embedding is not null
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path >= p_path
+            and (v_beyond is null or s.path < v_beyond)
+            and r.collection = p_collection
+            and (p_key_prefix is null or left(r.key, char_length(p_key_prefix)) = p_key_prefix)
+            and (p_after_key is null or (s.path = p_path and r.key > p_after_key))
+            and (r.expires_at is null or r.expires_at > now())
+            and not exists (
+                select
+                from jsonb_array_elements(p_filter) as f (wanted)
+                cross join lateral (
+                    select
+                        r.content -> (f.wanted ->> 'field') as is_value,
+                        f.wanted -> 'value' as value,
+                        jsonb_typeof(r.content -> (f.wanted ->> 'field'))
+                        = jsonb_typeof(f.wanted -> 'value') as is_comparable
+                ) as v
+                where not coalesce(
+                    case f.wanted ->> 'operator'
+                        when 'eq' then v.is_value = v.value
+                        when 'ne' then v.is_value is distinct from v.value
+                        -- Numbers with numbers and texts with texts: jsonb orders within a type.
+                        when 'gt' then v.is_comparable and v.is_value > v.value
+                        when 'gte' then v.is_comparable and v.is_value >= v.value
+                        when 'lt' then v.is_comparable and v.is_value < v.value
+                        else v.is_comparable and v.is_value <= v.value
+                    end,
+                    false
+                )
+            )
+        order by
+            c.score desc nulls last,
+            case when v_embedding is not null or p_key_prefix is null then r.updated_at end desc,
+            s.path,
+            r.key
+        limit p_limit + p_skip
+    ),
+
+    -- The frameworks page by number; what they leave out is counted here.
+    found as materialized (
+        select
+            n.id,
+            n.path,
+            n.key,
+            n.score
+        from (
+            select
+                o.*,
+                row_number() over () as place
+            from ordered as o
+        ) as n
+        where n.place > p_skip
+    ),
+
+    refreshed as (
+        update strongroom.framework_records as r
+        set expires_at = now() + make_interval(secs => r.ttl_seconds)
+        from found as f
+        where p_refresh
+            and r.tenant_id = p_tenant_id
+            and r.session_id = f.id
+            and r.collection = p_collection
+            and r.key = f.key
+            and r.expires_at is not null
+        returning r.key
+    )
+
+    select
+        p_tenant_id,
+        p_framework,
+        f.path,
+        p_collection,
+        r.key,
+        r.position,
+        r.content,
+        encode(r.data, 'base64'),
+        r.metadata,
+        r.expires_at,
+        r.version,
+        r.created_at,
+        r.updated_at,
+        f.score
+    from found as f
+    inner join strongroom.framework_records as r
+        on r.tenant_id = p_tenant_id
+        and r.session_id = f.id
+        and r.collection = p_collection
+        and r.key = f.key
+    order by
+        f.score desc nulls last,
+        case when v_embedding is not null or p_key_prefix is null then r.updated_at end desc,
+        f.path,
+        r.key;
+end
+$$;
+comment on function strongroom.search_framework_records(
+    text, text, text[], text, jsonb, jsonb, integer, integer, text, text, boolean
+) is
+    'Records of the sessions whose path begins with p_path: those whose content passes the filter'
+    ' (field, operator, value), the nearest to p_embedding first, else the newest first; with'
+    ' p_key_prefix by path and key, after p_after_key of the session p_path. Every embedding is'
+    ' compared. Errors: SR001, SR004, SR020.'
+    ' Callers: hosts.';
+
+create function strongroom.expire_framework_records(
+    p_tenant_id text,
+    p_limit integer default 500
+)
+returns table (expired bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_expired bigint;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_limit(p_limit);
+    delete from strongroom.framework_records as r
+    where (r.tenant_id, r.session_id, r.collection, r.key) in (
+        select
+            e.tenant_id,
+            e.session_id,
+            e.collection,
+            e.key
+        from strongroom.framework_records as e
+        where e.tenant_id = p_tenant_id
+            and e.expires_at <= now()
+        order by e.expires_at
+        limit p_limit
+        for update skip locked
+    );
+    get diagnostics v_expired = row_count;
+    return query select v_expired;
+end
+$$;
+comment on function strongroom.expire_framework_records(text, integer) is
+    'Delete records whose time to live has passed, some at a time; says how many. Nobody sees them'
+    ' before that, either. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Checkpoints of a graph
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom.read_framework_checkpoints(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[] default '{}',
+    p_exact boolean default false,
+    p_checkpoint_id text default null,
+    p_before_id text default null,
+    p_filter jsonb default '{}',
+    p_limit integer default 50
+)
+returns table (
+    path text[],
+    id text,
+    content jsonb,
+    data_base64 text,
+    metadata jsonb,
+    channels json,
+    writes json
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_depth integer := cardinality(p_path);
+    v_beyond text[];
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_limit(p_limit);
+    perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_framework_path('path', p_path, 0);
+    perform strongroom_private.check_optional_id('checkpoint_id', p_checkpoint_id);
+    perform strongroom_private.check_optional_id('before_id', p_before_id);
+    perform strongroom_private.check_object('filter', p_filter, 65536);
+    v_beyond := case
+        when p_exact then p_path || ''::text
+        when v_depth > 0 then p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
+    end;
+    return query
+    with found as materialized (
+        select
+            s.id as session_id,
+            s.path,
+            r.key,
+            r.content,
+            r.data,
+            r.metadata
+        from strongroom.framework_sessions as s
+        cross join lateral (
+            select c.*
+            from strongroom.framework_records as c
+            where c.tenant_id = p_tenant_id
+                and c.session_id = s.id
+                and c.collection = 'checkpoints'
+                and (p_checkpoint_id is null or c.key = p_checkpoint_id)
+                and (p_before_id is null or c.key < p_before_id)
+                and c.metadata @> p_filter
+            order by c.key desc
+            limit p_limit
+        ) as r
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path >= p_path
+            and (v_beyond is null or s.path < v_beyond)
+        order by
+            r.key desc,
+            s.path
+        limit p_limit
+    )
+
+    select
+        f.path,
+        f.key,
+        f.content,
+        encode(f.data, 'base64'),
+        f.metadata,
+        (
+            select
+                json_agg(
+                    json_build_array(v.channel, c.content ->> 'type', encode(c.data, 'base64'))
+                )
+            from jsonb_each_text(f.content -> 'channels') as v (channel, version)
+            inner join strongroom.framework_records as c
+                on c.tenant_id = p_tenant_id
+                and c.session_id = f.session_id
+                and c.collection = 'channels'
+                and c.key = v.version || ':' || v.channel
+        ),
+        (
+            select
+                json_agg(
+                    json_build_array(
+                        w.content ->> 'task_id',
+                        w.content ->> 'channel',
+                        w.content ->> 'type',
+                        encode(w.data, 'base64')
+                    )
+                    order by
+                        (w.content ->> 'task_path') collate "C",
+                        (w.content ->> 'task_id') collate "C",
+                        (w.content ->> 'idx')::integer
+                )
+            from strongroom.framework_records as w
+            where w.tenant_id = p_tenant_id
+                and w.session_id = f.session_id
+                and w.collection = 'writes'
+                and w.key >= f.key || ':'
+                and w.key < f.key || ';'
+        )
+    from found as f
+    order by
+        f.key desc,
+        f.path;
+end
+$$;
+comment on function strongroom.read_framework_checkpoints(
+    text, text, text[], boolean, text, text, jsonb, integer
+) is
+    'Checkpoints of the sessions whose path begins with p_path (or is it), the newest id first,'
+    ' each with the channel values that it names and with its writes, in their order.'
+    ' Errors: SR001, SR004, SR020. Callers: hosts.';
+
+create function strongroom.prune_framework_checkpoints(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[] default null,
+    p_run_ids text[] default null
+)
+returns table (pruned bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_depth integer := cardinality(p_path);
+    v_session record;
+    v_gone text[];
+    v_pruned bigint := 0;
+begin
+    perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    perform strongroom_private.check_word('framework', p_framework);
+    if num_nonnulls(p_path, p_run_ids) <> 1 then
+        perform strongroom_private.fail(
+            'invalid_argument', 'path or run_ids is required, and only one of them',
+            '{"path": "path"}', 'Name the sessions, or the runs whose checkpoints go.'
+        );
+    end if;
+    if p_run_ids is null then
+        perform strongroom_private.check_framework_path('path', p_path);
+    else
+        perform strongroom_private.check_ids('run_ids', p_run_ids);
+    end if;
+    for v_session in
+        select
+            s.id,
+            s.path
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and (
+                p_path is null
+                or (
+                    s.path >= p_path
+                    and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
+                )
+            )
+            and (
+                p_run_ids is null
+                or s.id in (
+                    select r.session_id
+                    from strongroom.framework_records as r
+                    where r.tenant_id = p_tenant_id
+                        and r.collection = 'checkpoints'
+                        and r.metadata ? 'run_id'
+                        and md5(r.metadata ->> 'run_id') in (
+                            select md5(i) from unnest(p_run_ids) as i
+                        )
+                )
+            )
+        order by s.path
+        -- A put of a checkpoint with its channels holds the session: it is there, or comes later.
+        for update
+    loop
+        if p_run_ids is not null then
+            v_gone := array(
+                select r.key
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_session.id
+                    and r.collection = 'checkpoints'
+                    and r.metadata ->> 'run_id' = any (p_run_ids)
+            );
+        else
+            -- The newest stays. Where channels are kept as deltas, so do its ancestors, from which
+            -- its values are made.
+            v_gone := array(
+                with recursive kept as (
+                    (
+                        select
+                            r.key,
+                            r.content ->> 'parent' as parent,
+                            r.metadata ?| '{counters_since_delta_snapshot,delta_writes_versioned}'
+                                as has_deltas
+                        from strongroom.framework_records as r
+                        where r.tenant_id = p_tenant_id
+                            and r.session_id = v_session.id
+                            and r.collection = 'checkpoints'
+                        order by r.key desc
+                        limit 1
+                    )
+                    union all
+                    select
+                        r.key,
+                        r.content ->> 'parent',
+                        true
+                    from kept as k
+                    inner join strongroom.framework_records as r
+                        on r.tenant_id = p_tenant_id
+                        and r.session_id = v_session.id
+                        and r.collection = 'checkpoints'
+                        and r.key = k.parent
+                    where k.has_deltas
+                )
+
+                select r.key
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_session.id
+                    and r.collection = 'checkpoints'
+                    and r.key not in (select k.key from kept as k)
+            );
+        end if;
+        continue when cardinality(v_gone) = 0;
+        v_pruned := v_pruned + cardinality(v_gone);
+        delete from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_session.id
+            and (
+                (r.collection = 'checkpoints' and r.key = any (v_gone))
+                or (r.collection = 'writes' and split_part(r.key, ':', 1) = any (v_gone))
+            );
+        delete from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_session.id
+            and r.collection = 'channels'
+            and r.key not in (
+                select v.version || ':' || v.channel
+                from strongroom.framework_records as c
+                cross join lateral jsonb_each_text(c.content -> 'channels') as v (channel, version)
+                where c.tenant_id = p_tenant_id
+                    and c.session_id = v_session.id
+                    and c.collection = 'checkpoints'
+            );
+        perform strongroom_private.record_audit(
+            p_tenant_id, 'framework_checkpoints.prune', 'framework_session', v_session.id,
+            jsonb_build_object('framework', p_framework, 'count', cardinality(v_gone))
+        );
+    end loop;
+    return query select v_pruned;
+end
+$$;
+comment on function strongroom.prune_framework_checkpoints(text, text, text[], text[]) is
+    'Delete all but the newest checkpoint of each session whose path begins with p_path, or those'
+    ' of some runs, with their writes and the channel values that no checkpoint names any more;'
+    ' says how many checkpoints. Where channels are kept as deltas, the ancestors of the newest'
+    ' stay. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Grants
+-- ---------------------------------------------------------------------------------------------
+
+select strongroom_private.publish_grant(
+    'table', '{strongroom.framework_sessions,strongroom.framework_records}',
+    '{select,insert,update,delete}',
+    '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'table', '{strongroom.framework_record_details}', '{select}', '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'function',
+    '{
+        strongroom_private.check_word,
+        strongroom_private.check_framework_path,
+        strongroom_private.read_framework_path,
+        strongroom_private.check_framework_record,
+        strongroom_private.check_framework_records,
+        strongroom_private.hold_framework_session,
+        strongroom.find_framework_session,
+        strongroom.put_framework_session,
+        strongroom.list_framework_sessions,
+        strongroom.delete_framework_sessions,
+        strongroom.fork_framework_session,
+        strongroom.append_framework_records,
+        strongroom.list_framework_records,
+        strongroom.delete_framework_records,
+        strongroom.put_framework_records,
+        strongroom.find_framework_records,
+        strongroom.search_framework_records,
+        strongroom.expire_framework_records,
+        strongroom.read_framework_checkpoints,
+        strongroom.prune_framework_checkpoints
+    }',
+    '{execute}',
+    '{strongroom_host,service_role}'
+);
+
+select strongroom_private.finish_migration(16, 'frameworks');
