@@ -28,6 +28,7 @@ from strongroom.errors import (
 )
 from strongroom.infrastructure.bullmq_jobs import BullMQJobDispatcher, bullmq_queue_name
 from strongroom.infrastructure.extras import import_extra
+from strongroom.infrastructure.tasks import end_task
 from strongroom.models.jobs import Job
 from strongroom.run_context import RetryLater
 from strongroom.worker import DurableWorker, error_object
@@ -69,6 +70,7 @@ class BullMQWorker:
         lease_seconds: how long a claim holds without a heartbeat; heartbeats come three times as often.
         sweep_seconds: how often to look into the database.
         stalled_seconds: when a delivery whose worker is silent is brought to another one.
+        grace_seconds: how long ``stop`` lets jobs end; those that do not are claimed again by their leases.
         worker_id: who holds the claims.
     """
 
@@ -79,6 +81,7 @@ class BullMQWorker:
     lease_seconds: float = 30.0
     sweep_seconds: float = 15.0
     stalled_seconds: float = 30.0
+    grace_seconds: float = 20.0
     worker_id: str = field(
         default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{random.randrange(10**6)}"  # noqa: S311
     )
@@ -122,11 +125,19 @@ class BullMQWorker:
         try:
             await self._sweep(gate)
         finally:
-            await asyncio.gather(*(worker.close() for worker in workers), return_exceptions=True)
+            await asyncio.gather(*(self._close(worker) for worker in workers))
 
     def stop(self) -> None:
         """Take no more; ``run_forever`` returns when what is held has ended."""
         self._stopping.set()
+
+    async def _close(self, worker: Any) -> None:
+        """Let a worker's jobs end; after a while, or when Redis is away, end without them."""
+        closing = asyncio.ensure_future(worker.close())
+        await asyncio.wait({closing}, timeout=self.grace_seconds)
+        if not closing.done():
+            await asyncio.wait({asyncio.ensure_future(worker.close(force=True))}, timeout=5.0)
+        await end_task(closing)
 
     async def _sweep(self, gate: asyncio.Semaphore) -> None:
         """Now and then claim what is ready although nobody was told."""

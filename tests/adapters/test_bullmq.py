@@ -289,6 +289,20 @@ async def test_killed_in_the_middle_every_job_is_done_once(
             worker.wait(timeout=30)
 
 
+async def test_a_worker_stops_also_while_redis_is_away(own_redis: RedisProcess) -> None:
+    started = asyncio.Event()
+
+    async def handler(job: Job) -> None:
+        started.set()
+
+    async with strongroom.connect("memory:", jobs=f"bullmq+{own_redis.url}") as store:
+        await store.tenants.create(tenant_id="acme", name="Acme")
+        async with asyncio.timeout(20), working(store, handler, grace_seconds=0.5):
+            await enqueue(store)
+            await started.wait()
+            own_redis.kill_hard()
+
+
 async def test_another_store_has_no_deliveries_and_says_what_to_do() -> None:
     async with strongroom.connect("memory:") as store:
 
