@@ -141,7 +141,8 @@ class BullMQWorker:
 
     async def _sweep(self, gate: asyncio.Semaphore) -> None:
         """Now and then claim what is ready although nobody was told."""
-        async with asyncio.TaskGroup() as group:
+        tasks: set[asyncio.Task[None]] = set()
+        try:
             while not self._stopping.is_set():
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.sweep_seconds * random.uniform(0.5, 1.0)):  # noqa: S311
@@ -152,7 +153,14 @@ class BullMQWorker:
                     if job is None:
                         gate.release()
                         break
-                    group.create_task(self._work_and_release(job, gate))
+                    task = asyncio.create_task(self._work_and_release(job, gate))
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
+        finally:
+            if tasks:
+                await asyncio.wait(tasks, timeout=self.grace_seconds)
+            for task in [*tasks]:
+                await end_task(task)
 
     async def _claim_any(self) -> Job | None:
         try:

@@ -21,6 +21,7 @@ from strongroom.client import Strongroom
 from strongroom.conformance.helpers import fresh
 from strongroom.errors import MissingCapability
 from strongroom.infrastructure.bullmq_jobs import bullmq_priority, bullmq_queue_name
+from strongroom.infrastructure.redis_server import RedisServer
 from strongroom.models.jobs import Job
 from strongroom.run_context import RetryLater
 from tests.servers import Database, require
@@ -287,6 +288,25 @@ async def test_killed_in_the_middle_every_job_is_done_once(
             worker.send_signal(signal.SIGTERM)
         for worker in workers:
             worker.wait(timeout=30)
+
+
+async def test_what_was_brought_to_nobody_is_found_by_a_look_into_the_database(
+    store: Strongroom, redis: RedisProcess, prefix: str
+) -> None:
+    job = await enqueue(store)
+    server = RedisServer.of(f"{redis.url}?prefix={prefix}")
+    keys = [key async for key in server.client.scan_iter(f"{prefix}:*")]
+    assert keys
+    await server.client.delete(*keys)  # every delivery is lost
+    await server.close()
+    seen: list[str] = []
+
+    async def handler(job: Job) -> None:
+        seen.append(job.id)
+
+    async with working(store, handler, sweep_seconds=0.1) as worker:
+        await eventually(lambda: worker.counts.completed == 1)
+    assert seen == [job.id]
 
 
 async def test_a_worker_stops_also_while_redis_is_away(own_redis: RedisProcess) -> None:
