@@ -98,6 +98,9 @@ async def test_what_a_dead_process_left_is_discarded_and_nothing_else(
     store: S3BlobStore, place: dict[str, Any]
 ) -> None:
     await store.put(**place, data=b"x" * MIB)
+    few = {**place, "key": "few"}
+    await store.put(**few, data=b"few")
+    signed = await store.presign(**few)
     left = s3_layout.new_data_path(place["tenant_id"], "dead")
     await store._bucket.write(left, b"x" * MIB)
     claim = s3_layout.claims_folder(place["tenant_id"], "dead") + "/some"
@@ -108,6 +111,7 @@ async def test_what_a_dead_process_left_is_discarded_and_nothing_else(
     assert left not in await names(store, "data")
     assert await names(store, "claims") == []
     assert await store.read(**place) == b"x" * MIB
+    assert await request(signed.url) == b"few"
 
 
 async def test_damage_is_told(store: S3BlobStore, place: dict[str, Any]) -> None:

@@ -44,6 +44,7 @@ from strongroom.ports.blobs import (
     MaxBytes,
 )
 
+LONGEST_EXPIRY_SECONDS = 604_800
 _OPTIONS = ("endpoint", "region", "path_style")
 
 
@@ -275,7 +276,11 @@ class S3BlobStore:
         method: Literal["GET", "PUT"] = "GET",
         expires_seconds: ExpirySeconds = 900,
     ) -> PresignedUrl:
-        """See the port. GET raises NotFound (SR010), PUT AlreadyExists (SR011)."""
+        """See the port. GET raises NotFound (SR010), PUT AlreadyExists (SR011).
+
+        What is put with the URL is there when somebody asks for it: hashed then, and refused
+        (LimitExceeded) above 1 GiB.
+        """
         check_texts(tenant_id=tenant_id, key=key)
         expires_at = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=expires_seconds)
         if method == "PUT":
@@ -292,11 +297,20 @@ class S3BlobStore:
 
     @port_method
     async def discard_unfinished(self, *, older_than_seconds: Length = 86_400) -> int:
-        """See the port. Parts of uploads that never ended are the bucket's: give it a lifecycle rule."""
-        before = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=older_than_seconds)
+        """See the port; also what clients have put with a URL and nobody has asked for.
+
+        Parts of uploads that never ended are the bucket's own: give it a lifecycle rule.
+        """
+        now = dt.datetime.now(dt.UTC)
+        before = now - dt.timedelta(seconds=older_than_seconds)
+        # A URL may still name such a copy.
+        before_copies = min(before, now - dt.timedelta(seconds=LONGEST_EXPIRY_SECONDS))
         count = 0
         async for found in self._bucket.list("data"):
-            if found.last_modified < before and not await self._is_used(found.path):
+            is_copy = layout.is_signed_copy(found.path)
+            if found.last_modified < (before_copies if is_copy else before) and (
+                is_copy or not await self._is_used(found.path)
+            ):
                 await self._bucket.remove(found.path)
                 count += 1
         for folder in ("claims", "probe", "inbox"):
@@ -373,7 +387,7 @@ class S3BlobStore:
             key=key,
             data=self._bucket.stream(inbox),
             media_type=media_type,
-            max_bytes=2**53 - 1,
+            max_bytes=DEFAULT_MAX_BYTES,
         )
         await self._bucket.remove(inbox)
         return await self._known(tenant_id, key)

@@ -77,6 +77,11 @@ def signed_path(tenant_id: str, key: str) -> str:
     return f"data/{tenant_folder(tenant_id)}/{name_of(key)}/signed"
 
 
+def is_signed_copy(path: str) -> bool:
+    """Whether it is such a copy."""
+    return path.endswith("-/signed")
+
+
 def key_path_of_data(data_path: str) -> str:
     """Return where it is said whether bytes at this place are a key's."""
     return "keys/" + data_path.partition("/")[2].rpartition("/")[0]

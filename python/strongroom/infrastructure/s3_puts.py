@@ -100,7 +100,8 @@ async def create(bucket: Bucket, path: str, claims: str, content: bytes) -> bool
     On a server that creates conditionally that is one request. On any other a put writes a claim, waits
     until the server's clock has gone on, and lists: the earliest claim wins, and all who look agree. Who
     comes later finds the object, or the earlier claim. The winner removes its claim after the object is
-    there; so whoever finds no earlier claim looks for the object once more.
+    there; so whoever finds no earlier claim looks for the object once more. On such a server do not remove
+    a key while others put it.
     """
     if await bucket.is_conditional():
         return await bucket.create(path, content)
