@@ -136,7 +136,8 @@ async def connect_supabase(
             session, with its refreshed tokens, is followed.
         features: capabilities that the host needs; the store refuses to open without one of them. Vector
             search is advertised when the project has said that it has it.
-        blobs: where the bytes of files lie, as for :func:`strongroom.connect`.
+        blobs: where the bytes of files lie, as for :func:`strongroom.connect`, or for hosts
+            ``supabase:``, Supabase Storage: the private bucket ``strongroom``, or ``supabase:BUCKET``.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
         timeout: seconds that one call may take in all, retries included.
@@ -199,7 +200,7 @@ async def connect_supabase(
         )
         store = supabase_store(
             transport,
-            None if blobs is None else open_blobs(blobs),
+            _blobs_of(client, blobs),
             hints,
             capabilities=capabilities,
         )
@@ -230,6 +231,16 @@ async def _ask_capabilities(
             return CAPABILITIES
         _WITH_VECTORS.add(url)
     return CAPABILITIES | {"vector_search"}
+
+
+def _blobs_of(client: AsyncClient, blobs: str | BlobStore | None) -> BlobStore | None:
+    from strongroom.infrastructure.supabase_blobs import (  # noqa: PLC0415 (needs the extra)
+        SupabaseBlobStore,
+    )
+
+    if isinstance(blobs, str) and blobs.startswith("supabase:"):
+        return SupabaseBlobStore(client, blobs.removeprefix("supabase:") or "strongroom")
+    return None if blobs is None else open_blobs(blobs)
 
 
 def supabase_store(

@@ -16,6 +16,26 @@ select strongroom_private.begin_reversal(
     }'
 );
 
+do $$
+begin
+    -- The bucket stays, with the bytes in it.
+    if exists (
+        select
+        from pg_catalog.pg_policy as p
+        inner join pg_catalog.pg_class as c on c.oid = p.polrelid
+        inner join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        where n.nspname = 'storage'
+            and c.relname = 'objects'
+            and p.polname = 'strongroom_readers_read'
+    ) then
+        execute 'drop policy strongroom_readers_read on storage.objects';
+    end if;
+end
+$$;
+drop function strongroom_private.apply_storage;
+drop function strongroom_private.may_read_object;
+drop function strongroom_private.storage_folder;
+
 drop function strongroom.read_file_queue;
 drop function strongroom.schedule_conversation_file_deletion;
 drop function strongroom.purge_file;

@@ -2666,6 +2666,101 @@ comment on function strongroom.read_file_queue(text, double precision) is
 
 
 -- ---------------------------------------------------------------------------------------------
+-- Supabase Storage
+-- ---------------------------------------------------------------------------------------------
+-- Where there is Storage, hosts keep bytes in the private bucket strongroom, an object per key at
+-- <tenant>/<key in hexadecimal digits>. Users read the bytes of files that they may read. Nobody
+-- but hosts writes or deletes, and that through the API, never with SQL.
+
+create function strongroom_private.storage_folder(p_tenant_id text)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select trim(
+        both '-'
+        from left(regexp_replace(lower(p_tenant_id collate "C"), '[^a-z0-9]+', '-', 'g'), 24)
+    ) || '-' || left(encode(sha256(convert_to(p_tenant_id, 'UTF8')), 'hex'), 40)
+$$;
+comment on function strongroom_private.storage_folder(text) is
+    'A tenant''s folder in the bucket: something to recognise it by, and its hash.';
+
+create function strongroom_private.may_read_object(p_name text)
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_tenant_id text := strongroom_private.current_tenant();
+    v_digits text := replace(rtrim(substr(p_name, strpos(p_name, '/') + 1), '-'), '/', '');
+begin
+    -- Of a very long key the name is a hash: no user reads its bytes but through a host.
+    if v_tenant_id is null
+        or strpos(p_name, strongroom_private.storage_folder(v_tenant_id) || '/') <> 1
+        or v_digits !~ '^([0-9a-f]{2})+$'
+    then
+        return false;
+    end if;
+    -- With the caller's rights: the policy of versions decides.
+    return exists (
+        select
+        from strongroom.file_versions as v
+        where v.tenant_id = v_tenant_id
+            and v.blob_key = convert_from(decode(v_digits, 'hex'), 'UTF8')
+            and v.state = any ('{pending,stored}')
+    );
+exception
+    when data_exception then
+        return false;
+end
+$$;
+comment on function strongroom_private.may_read_object(text) is
+    'Whether an object of the bucket has the bytes of a file that the signed-in user may read. The'
+    ' policy on storage.objects asks it.';
+
+create function strongroom_private.apply_storage()
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if exists (
+        select
+        from pg_class as c
+        inner join pg_namespace as n on n.oid = c.relnamespace
+        where n.nspname = 'storage'
+            and c.relname = 'objects'
+            and not exists (
+                select
+                from pg_policy as p
+                where p.polrelid = c.oid
+                    and p.polname = 'strongroom_readers_read'
+            )
+    ) then
+        insert into storage.buckets (id, name, public)
+        values ('strongroom', 'strongroom', false)
+        on conflict do nothing;
+        execute
+            'create policy strongroom_readers_read on storage.objects'
+            ' for select to authenticated'
+            ' using (bucket_id = ''strongroom'' and strongroom_private.may_read_object(name))';
+    end if;
+exception
+    when insufficient_privilege or undefined_object or undefined_table then
+        raise warning 'strongroom: no bucket and policy in Supabase Storage: %', sqlerrm
+            using hint = 'Run select strongroom_private.apply_storage() as postgres.';
+end
+$$;
+comment on function strongroom_private.apply_storage() is
+    'Make the private bucket and let readers read, where there is Supabase Storage. The migration'
+    ' runs it; run it again, as the schema''s owner, after Storage was added. A repeat changes'
+    ' nothing.';
+
+
+-- ---------------------------------------------------------------------------------------------
 -- The grant matrix of this migration
 -- ---------------------------------------------------------------------------------------------
 
@@ -2741,5 +2836,14 @@ select strongroom_private.publish_grant(
     '{execute}',
     '{strongroom_host,service_role}'
 );
+
+select strongroom_private.publish_grant(
+    'function',
+    '{strongroom_private.storage_folder,strongroom_private.may_read_object}',
+    '{execute}',
+    '{strongroom_host,service_role,authenticated}'
+);
+
+select strongroom_private.apply_storage();
 
 select strongroom_private.finish_migration(11, 'files');
