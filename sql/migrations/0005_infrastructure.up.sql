@@ -903,7 +903,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- There is one way, so that planning it anew for each claim, which took most of its time, is wasted.
+-- There is one way: planning it anew for each claim, which took most of its time, is wasted.
 set plan_cache_mode = force_generic_plan
 as $$
 declare
