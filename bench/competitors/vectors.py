@@ -17,6 +17,8 @@ from bench.vector_data import DIMENSIONS, LIMIT, PER_SOURCE, VectorData
 from strongroom.models.knowledge import SearchResult
 
 INDEX = f"chunks_near_in_{DIMENSIONS}_dimensions"
+ARRIVAL = f"hashtextextended(tenant || '/' || place / {PER_SOURCE}, 0), place"
+"""Document after document, of all tenants in turn, as they are stored in life."""
 _LOAD = (
     f"drop index if exists strongroom.{INDEX}",
     "select strongroom.create_tenant('t' || t, 't' || t) from (select distinct tenant as t from staged) as s",
@@ -41,7 +43,7 @@ _LOAD = (
     select 't' || tenant, 'docs', 's' || place / {PER_SOURCE}, place % {PER_SOURCE} + 1,
         'word' || abs(hashint4(place)) % 3000 || repeat(' common words', 40), embedding
     from staged
-    order by random()
+    order by {ARRIVAL}
     """,
     """
     insert into strongroom_private.chunk_terms (tenant_id, collection_id, source_id, number, terms)
@@ -182,7 +184,7 @@ class LangChainPGVector:
                 " select s.tenant || '-' || s.place, c.uuid, s.embedding,"
                 " 'word' || repeat(' common words', 40), jsonb_build_object('place', s.place)"
                 " from staged as s inner join langchain_pg_collection as c on c.name = 't' || s.tenant"
-                " order by random()"
+                f" order by {ARRIVAL}"
             )
         with server.connect(database) as connection:
             connection.execute("vacuum (analyze)")
@@ -244,11 +246,12 @@ class LangGraphStore:
             connection.execute(
                 "insert into store (prefix, key, value) select 't' || tenant, place::text,"
                 " jsonb_build_object('text', 'word' || repeat(' common words', 40)) from staged"
-                " order by random()"
+                f" order by {ARRIVAL}"
             )
             connection.execute(
                 "insert into store_vectors (prefix, key, field_name, embedding)"
-                " select 't' || tenant, place::text, 'text', embedding from staged order by random()"
+                " select 't' || tenant, place::text, 'text', embedding from staged"
+                f" order by {ARRIVAL}"
             )
             _for_building(connection)
             connection.execute(row[0].encode())

@@ -2816,11 +2816,14 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_memoize = off
 as $$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
 begin
     -- Materialised, so that no index on nearness can be taken for its order: this is exact.
+    -- Nothing is memoised: every source is looked up once, and keeping its chunks costs more than
+    -- comparing them.
     return query execute format(
         $query$
             with candidates as materialized (

@@ -6,11 +6,14 @@ CREATE OR REPLACE FUNCTION strongroom_private.rank_by_scan(p_collection strongro
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET enable_memoize TO 'off'
 AS $function$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
 begin
     -- Materialised, so that no index on nearness can be taken for its order: this is exact.
+    -- Nothing is memoised: every source is looked up once, and keeping its chunks costs more than
+    -- comparing them.
     return query execute format(
         $query$
             with candidates as materialized (
