@@ -8,6 +8,7 @@ from bench.context import Context
 from bench.lines.append import append_one, append_ten, eight_clients
 from bench.lines.buckets import bytes_in_buckets
 from bench.lines.checkpoints import checkpoints
+from bench.lines.frameworks import frameworks
 from bench.lines.growth import growth
 from bench.lines.jobs import jobs_and_runs
 from bench.lines.locks import locks
@@ -26,4 +27,5 @@ LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
     "P9": locks,
     "P10": growth,
     "P11": bytes_in_buckets,
+    "P12": frameworks,
 }

@@ -1,3 +1,4 @@
 """LangGraph: its checkpoints and its store, kept in strongroom. Extra: ``langgraph``."""
 
 from strongroom.integrations.langgraph.saver import StrongroomSaver as StrongroomSaver
+from strongroom.integrations.langgraph.store import StrongroomStore as StrongroomStore

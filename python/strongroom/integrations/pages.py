@@ -1,0 +1,79 @@
+"""Reading all that there is, page by page."""
+
+from __future__ import annotations
+
+from strongroom.client import Ports
+from strongroom.models.frameworks import FoundFrameworkRecord, FrameworkRecord, FrameworkSession
+
+PAGE = 500
+PAGE_OF_VALUES = 100
+
+
+async def all_records(
+    store: Ports, *, tenant_id: str, framework: str, path: list[str], collection: str = "items"
+) -> list[FrameworkRecord]:
+    """Return every appended record of a session, in order."""
+    found: list[FrameworkRecord] = []
+    cursor = None
+    while True:
+        page = await store.frameworks.list(
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            collection=collection,
+            limit=PAGE,
+            after=cursor,
+        )
+        found.extend(page.items)
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+async def all_values(
+    store: Ports, *, tenant_id: str, framework: str, path: list[str], collection: str
+) -> list[FoundFrameworkRecord]:
+    """Return every keyed record of a session, by key."""
+    found: list[FoundFrameworkRecord] = []
+    after = None
+    while True:
+        page = await store.frameworks.search(
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            collection=collection,
+            key_prefix="",
+            after_key=after,
+            limit=PAGE_OF_VALUES,
+        )
+        mine = [record for record in page if [*record.path] == path]
+        found.extend(mine)
+        if len(mine) < PAGE_OF_VALUES:
+            return found
+        after = mine[-1].key
+
+
+async def all_sessions(
+    store: Ports,
+    *,
+    tenant_id: str,
+    framework: str,
+    path: list[str],
+    collection: str | None = None,
+) -> list[FrameworkSession]:
+    """Return every session at and below a path, by path."""
+    found: list[FrameworkSession] = []
+    cursor = None
+    while True:
+        page = await store.frameworks.list_sessions(
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            limit=PAGE,
+            after=cursor,
+            collection=collection,
+        )
+        found.extend(page.items)
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
