@@ -4,7 +4,10 @@ from collections.abc import Generator
 
 import pytest
 
-KEPT_OPEN = {"test_postgresql.py", "test_supabase.py", "isolation_on_a_given_database.py"}
+KEPT_OPEN = {
+    *("test_postgresql.py", "test_supabase.py", "test_blocking.py"),
+    "isolation_on_a_given_database.py",
+}
 """Modules whose store stays open from test to test, as it does in a program."""
 
 HAS_FAILED = pytest.StashKey[bool]()

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import datetime as dt
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -358,7 +357,7 @@ class Database:
     def __init__(self) -> None:
         """Start empty."""
         self._committed: dict[str, Tables] = {}
-        self._locks: defaultdict[str, _Lock] = defaultdict(_Lock)
+        self._locks: dict[str, _Lock] = {}
 
     def committed(self, tenant_id: str) -> Tables:
         """Return what everyone may read now. Only for reading: change a draft of it."""
@@ -371,11 +370,12 @@ class Database:
 
     def lock(self, tenant_id: str) -> _Lock:
         """Return the lock of the tenant's writers."""
-        return self._locks[tenant_id]
+        # In one step: in the blocking form two threads may ask for it at once.
+        return self._locks.setdefault(tenant_id, _Lock())
 
     def writable_tenants(self) -> list[str]:
         """Return the tenants that no unit of work is writing to, in order."""
-        return sorted(t for t in self._committed if not self._locks[t].is_held())
+        return sorted(t for t in [*self._committed] if not self.lock(t).is_held())
 
     async def read(self, tenant_id: str, work: Callable[[Tables], T]) -> T:
         """Read what is committed, also while a unit of work is open."""

@@ -1,0 +1,174 @@
+# Written by scripts/generate_sync.py from strongroom/connecting.py: change that, and run `make generate`.
+"""``strongroom.connect``: from a URL, pool or connection to an open store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from strongroom.client import check_features
+from strongroom.connecting import Pooler, _check_options
+from strongroom.errors import InvalidArgument
+from strongroom.models.health import SchemaMode, TextPolicy
+from strongroom.sync.client import Strongroom
+from strongroom.sync.infrastructure.adapters import with_adapters
+from strongroom.sync.infrastructure.blob_urls import open_blobs
+from strongroom.sync.infrastructure.listening import ConnectToListen, listening_connection
+from strongroom.sync.infrastructure.s3_blobs import S3BlobStore
+from strongroom.sync.ports.blobs import BlobStore
+from strongroom.sync.postgres import find_capabilities, owner_connection, sql_store
+from strongroom.sync.schema import SqlSchemaManager, provision
+from strongroom.sync.transports.psycopg import Connection, ConnectionTransport, PoolTransport
+from strongroom.transports.psycopg import translated
+
+
+@contextmanager
+def connect(
+    url: str | None = None,
+    *,
+    pool: ConnectionPool[Any] | None = None,
+    connection: Connection | None = None,
+    schema_url: str | None = None,
+    schema_mode: SchemaMode | None = None,
+    features: Iterable[str] = (),
+    blobs: str | BlobStore | None = None,
+    locks: str | None = None,
+    realtime: str | None = None,
+    jobs: str | None = None,
+    pooler: Pooler | None = None,
+    text_policy: TextPolicy = "reject",
+    pool_min: int = 1,
+    pool_max: int = 10,
+    timeout: float = 30.0,
+) -> Iterator[Strongroom]:
+    """Open a store, and close it at the end of the block.
+
+    Args:
+        url: ``memory:``, ``embedded:`` (temporary) or ``embedded:///some/folder``, or
+            ``postgresql://...`` with a role that is a member of strongroom_host. Exactly one of url,
+            pool and connection is given.
+        pool: the caller's own open psycopg pool; it stays open.
+        connection: the caller's own psycopg connection: calls join its transaction, in savepoints.
+        schema_url: the role that owns the schema, for ``schema_mode`` and ``store.schema``; default url.
+        schema_mode: ``auto`` (create and upgrade now), ``plan`` (refuse to start when there is something
+            to do) or ``off`` (migrations are run elsewhere). Default: ``off`` for PostgreSQL, ``auto``
+            in memory and embedded.
+        features: what the host needs (``files``, ``live_updates``, ..., or names of capabilities); the store
+            refuses to open without one of them.
+        blobs: where the bytes of files lie: ``file:///absolute/folder``, ``memory:`` (gone at the end),
+            ``s3://bucket/prefix?endpoint=...``, or an object that is a
+            :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what to do.
+        locks: where locks are: ``redis://host:port/database``. None: in the database.
+        realtime: where the change feed is: ``redis://host:port/database``. None: in the database.
+        jobs: how jobs come to workers: ``bullmq+redis://host:port/database``. None: workers ask the database.
+        pooler: ``transaction`` behind PgBouncer or Supavisor in transaction mode: nothing is prepared.
+        text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
+            ``replace`` it by U+FFFD.
+        pool_min: connections that are kept open.
+        pool_max: connections at the most.
+        timeout: seconds that one call may take in all, waiting for a connection and retries included.
+
+    Raises:
+        InvalidArgument: SR001, the options contradict each other or the URL is of no known kind.
+        MissingCapability: SR040, a feature that the adapter lacks, or an extra that is not installed.
+        SchemaVersionError: SR041, in mode ``plan``; or ``auto`` failed.
+        Unavailable: SR050, the database cannot be reached.
+
+    Example:
+        >>> import strongroom.sync
+        >>> def main() -> str:
+        ...     with strongroom.sync.connect("memory:") as store:
+        ...         return (store.health()).status
+        >>> main()
+        'ok'
+    """
+    given = [
+        name for name, value in (("url", url), ("pool", pool), ("connection", connection)) if value
+    ]
+    if len(given) != 1:
+        raise InvalidArgument(
+            f"give exactly one of url, pool and connection, not {given or 'none'}",
+            detail={"path": "url"},
+            hint="For example strongroom.connect('embedded:').",
+        )
+    blob_store = None if blobs is None else open_blobs(blobs)
+    if isinstance(blob_store, S3BlobStore):
+        blob_store.check()
+    _check_options(schema_mode, pooler, text_policy, pool_min, pool_max, timeout)
+    with ExitStack() as stack:
+        store: Strongroom
+        default_mode: SchemaMode = "off"
+        if url is not None and url.startswith("memory:"):
+            from strongroom.sync.in_memory.adapter import memory_store
+
+            store = memory_store(text_policy=text_policy, blobs=blob_store)
+            adapter = "in-memory"
+        else:
+            if url is not None and url.startswith("embedded:"):
+                from strongroom.sync.embedded import EmbeddedServer
+
+                server = stack.enter_context(EmbeddedServer.start_async(url))
+                url, schema_url = server.host_url, schema_url or server.admin_url
+                default_mode = "auto"
+            adapter = "PostgreSQL"
+            as_owner = owner_connection(schema_url) if schema_url else None
+            mode = schema_mode or default_mode
+            if as_owner is not None:
+                # Before the pool: the role that calls run as may be made by the first migration.
+                provision(SqlSchemaManager(as_owner), mode)
+            transport: PoolTransport | ConnectionTransport
+            # A caller's pool or connection, or a transaction pooler, gives none to listen on.
+            to_listen: ConnectToListen | None = None
+            if connection is not None:
+                transport = ConnectionTransport(connection, text_policy=text_policy)
+            else:
+                if pool is None:
+                    if pooler is None:
+                        to_listen = listening_connection(str(url))
+                    pool = stack.enter_context(_pool(str(url), pooler, pool_min, pool_max, timeout))
+                transport = PoolTransport(pool, text_policy=text_policy, timeout=timeout)
+            if as_owner is None:
+                provision(SqlSchemaManager(transport.connection), mode)
+            capabilities = find_capabilities(transport)
+            store = sql_store(transport, as_owner, to_listen, capabilities, blob_store)
+        store = with_adapters(
+            stack,
+            store,
+            locks=locks,
+            realtime=realtime,
+            jobs=jobs,
+            text_policy=text_policy,
+            keeps_up=connection is None,
+        )
+        check_features(features, store.capabilities, adapter)
+        yield store
+
+
+@contextmanager
+def _pool(
+    url: str, pooler: Pooler | None, smallest: int, largest: int, seconds: float
+) -> Iterator[ConnectionPool[Any]]:
+    if not url.startswith(("postgresql://", "postgres://")) and "=" not in url:
+        raise InvalidArgument(
+            "url is of no known kind",
+            detail={"path": "url"},
+            hint="Use memory:, embedded:, embedded:///folder or postgresql://user@host/database.",
+        )
+    options: dict[str, Any] = {"autocommit": True}
+    if pooler == "transaction":
+        options["prepare_threshold"] = None
+    pool = ConnectionPool[Any](
+        url, kwargs=options, min_size=smallest, max_size=largest, timeout=seconds, open=False
+    )
+    try:
+        pool.open(wait=True, timeout=seconds)
+    except PoolTimeout as error:
+        pool.close()
+        raise translated(error) from error
+    try:
+        yield pool
+    finally:
+        pool.close()

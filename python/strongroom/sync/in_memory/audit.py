@@ -1,0 +1,97 @@
+# Written by scripts/generate_sync.py from strongroom/in_memory/audit.py: change that, and run `make generate`.
+"""AuditStore in memory."""
+
+from __future__ import annotations
+
+from strongroom.in_memory.audit_functions import (
+    append_audit_events,
+    find_audit_event,
+    list_audit_events,
+    seal_audit,
+    verify_audit,
+)
+from strongroom.models.audit import AppendedAuditEvent, AuditEvent, AuditSeal, AuditVerification
+from strongroom.models.base import Id, Timestamp
+from strongroom.models.pages import Cursor, Direction, Limit, Page
+from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
+from strongroom.stores.audit import audit_documents
+from strongroom.stores.base import existing
+from strongroom.sync.in_memory.base import MemoryPort
+from strongroom.sync.ports.arguments import port_method
+
+
+class MemoryAuditStore(MemoryPort):
+    """See :class:`strongroom.ports.AuditStore`."""
+
+    @port_method
+    def append(self, *, tenant_id: Id, events: AuditBatch) -> tuple[AppendedAuditEvent, ...]:
+        """See the port."""
+        return self._write(tenant_id, append_audit_events, events=[*audit_documents(events)])
+
+    @port_method
+    def get(self, *, tenant_id: Id, event_id: Id) -> AuditEvent:
+        """See the port."""
+        found = self._read(tenant_id, find_audit_event, event_id=event_id)
+        return existing(found, "audit event", "event_id")
+
+    @port_method
+    def find(self, *, tenant_id: Id, event_id: Id) -> AuditEvent | None:
+        """See the port."""
+        return self._read(tenant_id, find_audit_event, event_id=event_id)
+
+    @port_method
+    def list(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        action: Id | None = None,
+        record: Id | None = None,
+        record_id: Id | None = None,
+        actor_id: Id | None = None,
+        principal_id: Id | None = None,
+        since: Timestamp | None = None,
+        until: Timestamp | None = None,
+    ) -> Page[AuditEvent]:
+        """See the port."""
+        return self._read(
+            tenant_id,
+            lambda tables, **given: list_audit_events(tables, since=since, until=until, **given),
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            action=action,
+            record=record,
+            record_id=record_id,
+            actor_id=actor_id,
+            principal_id=principal_id,
+        )
+
+    @port_method
+    def seal(self, *, tenant_id: Id, limit: Limit = 500) -> AuditSeal:
+        """See the port."""
+        return self._write(tenant_id, seal_audit, limit=limit)
+
+    @port_method
+    def verify(
+        self,
+        *,
+        tenant_id: Id,
+        after_position: ChainPosition = 0,
+        limit: Limit = 500,
+        known_position: ChainPosition | None = None,
+        known_digest: ChainDigest | None = None,
+    ) -> AuditVerification:
+        """See the port."""
+        return self._read(
+            tenant_id,
+            verify_audit,
+            after_position=after_position,
+            limit=limit,
+            known_position=known_position,
+            known_digest=known_digest,
+        )

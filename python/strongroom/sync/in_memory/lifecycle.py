@@ -1,0 +1,105 @@
+# Written by scripts/generate_sync.py from strongroom/in_memory/lifecycle.py: change that, and run `make generate`.
+"""LifecycleStore in memory."""
+
+from __future__ import annotations
+
+from strongroom.ids import new_id
+from strongroom.in_memory.erasure import erase_principal, list_receipts
+from strongroom.in_memory.retention import list_policies, remove_policy, set_policy, sweep
+from strongroom.models.base import Id, Version
+from strongroom.models.lifecycle import (
+    DeletionReceipt,
+    ErasureReceipt,
+    KeepSeconds,
+    RetentionPolicy,
+    SweptRecords,
+)
+from strongroom.models.pages import Cursor, Direction, Limit, Page
+from strongroom.sync.in_memory.base import MemoryPort
+from strongroom.sync.ports.arguments import port_method
+
+
+class MemoryLifecycleStore(MemoryPort):
+    """See :class:`strongroom.ports.LifecycleStore`."""
+
+    @port_method
+    def erase_principal(
+        self,
+        *,
+        tenant_id: Id,
+        principal_id: Id,
+        dry_run: bool = False,
+        receipt_id: Id | None = None,
+    ) -> ErasureReceipt:
+        """See the port."""
+        return self._write(
+            tenant_id,
+            erase_principal,
+            principal_id=principal_id,
+            dry_run=dry_run,
+            receipt_id=receipt_id or new_id(),
+        )
+
+    @port_method
+    def list_receipts(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        principal_id: Id | None = None,
+    ) -> Page[DeletionReceipt]:
+        """See the port."""
+        return self._read(
+            tenant_id,
+            list_receipts,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            principal_id=principal_id,
+        )
+
+    @port_method
+    def set_policy(
+        self, *, tenant_id: Id, kind: Id, keep_seconds: KeepSeconds, expected_version: Version
+    ) -> RetentionPolicy:
+        """See the port."""
+        return self._write(
+            tenant_id,
+            set_policy,
+            kind=kind,
+            keep_seconds=keep_seconds,
+            expected_version=expected_version,
+        )
+
+    @port_method
+    def remove_policy(self, *, tenant_id: Id, kind: Id) -> bool:
+        """See the port."""
+        return self._write(tenant_id, remove_policy, kind=kind)
+
+    @port_method
+    def list_policies(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+    ) -> Page[RetentionPolicy]:
+        """See the port."""
+        return self._read(
+            tenant_id, list_policies, limit=limit, after=after, before=before, direction=direction
+        )
+
+    @port_method
+    def sweep(self, *, tenant_id: Id | None = None, limit: Limit = 100) -> tuple[SweptRecords, ...]:
+        """See the port."""
+        tenants = self._session.writable_tenants() if tenant_id is None else [tenant_id]
+        done: list[SweptRecords] = []
+        for tenant in tenants:
+            done += self._write(tenant, sweep, limit=limit, only_if_due=tenant_id is None)
+        return tuple(done)
