@@ -23,7 +23,9 @@ from strongroom.cli import (
     migrate,
     runs,
     search,
+    sessions,
     supabase,
+    transcripts,
     usage,
     workers,
 )
@@ -45,6 +47,8 @@ app.command("search")(search.search)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(runs.app, name="runs")
 app.add_typer(agents.app, name="agents")
+app.add_typer(transcripts.app, name="transcripts")
+app.add_typer(sessions.app, name="sessions")
 app.command("usage")(usage.usage)
 app.add_typer(audit.app, name="audit")
 app.add_typer(files.app, name="files")

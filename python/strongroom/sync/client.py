@@ -18,6 +18,7 @@ from strongroom.sync.ports.blobs import BlobStore
 from strongroom.sync.ports.conversations import ConversationStore
 from strongroom.sync.ports.evaluations import EvaluationStore
 from strongroom.sync.ports.files import FileMetadataStore
+from strongroom.sync.ports.frameworks import FrameworkStore
 from strongroom.sync.ports.indexes import KeywordIndex, VectorIndex
 from strongroom.sync.ports.interactions import InteractionStore
 from strongroom.sync.ports.jobs import JobDispatcher
@@ -56,6 +57,7 @@ class Ports:
     checkpoints: CheckpointStore
     interactions: InteractionStore
     evaluations: EvaluationStore
+    frameworks: FrameworkStore
     knowledge: KnowledgeStore
     vectors: VectorIndex
     keywords: KeywordIndex

@@ -42,7 +42,7 @@ def connect(
     text_policy: TextPolicy = "reject",
     pool_min: int = 1,
     pool_max: int = 10,
-    timeout: float = 30.0,
+    timeout: float = 30.0,  # noqa: ASYNC109 (an option of the store, not of this call)
 ) -> Iterator[Strongroom]:
     """Open a store, and close it at the end of the block.
 
@@ -102,13 +102,13 @@ def connect(
         store: Strongroom
         default_mode: SchemaMode = "off"
         if url is not None and url.startswith("memory:"):
-            from strongroom.sync.in_memory.adapter import memory_store
+            from strongroom.sync.in_memory.adapter import memory_store  # noqa: PLC0415 (only when it is used)
 
             store = memory_store(text_policy=text_policy, blobs=blob_store)
             adapter = "in-memory"
         else:
             if url is not None and url.startswith("embedded:"):
-                from strongroom.sync.embedded import EmbeddedServer
+                from strongroom.sync.embedded import EmbeddedServer  # noqa: PLC0415 (an optional extra)
 
                 server = stack.enter_context(EmbeddedServer.start_async(url))
                 url, schema_url = server.host_url, schema_url or server.admin_url

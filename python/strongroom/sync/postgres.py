@@ -35,6 +35,7 @@ from strongroom.sync.stores.blob_removals import SqlBlobRemovalStore
 from strongroom.sync.stores.conversations import SqlConversationStore
 from strongroom.sync.stores.evaluations import SqlEvaluationStore
 from strongroom.sync.stores.files import SqlFileMetadataStore
+from strongroom.sync.stores.frameworks import SqlFrameworkStore
 from strongroom.sync.stores.indexes import SqlKeywordIndex, SqlVectorIndex
 from strongroom.sync.stores.interactions import SqlInteractionStore
 from strongroom.sync.stores.jobs import SqlJobDispatcher
@@ -94,6 +95,7 @@ def sql_ports(
         "checkpoints": SqlCheckpointStore(transport),
         "interactions": SqlInteractionStore(transport),
         "evaluations": SqlEvaluationStore(transport),
+        "frameworks": SqlFrameworkStore(transport),
         "knowledge": SqlKnowledgeStore(transport),
         "vectors": SqlVectorIndex(transport),
         "keywords": SqlKeywordIndex(transport),

@@ -22,6 +22,7 @@ from strongroom.sync.in_memory.conversations import MemoryConversationStore
 from strongroom.sync.in_memory.database import Database, Session, Unit
 from strongroom.sync.in_memory.evaluations import MemoryEvaluationStore
 from strongroom.sync.in_memory.files import MemoryFileMetadataStore
+from strongroom.sync.in_memory.frameworks import MemoryFrameworkStore
 from strongroom.sync.in_memory.indexes import MemoryKeywordIndex, MemoryVectorIndex
 from strongroom.sync.in_memory.interactions import MemoryInteractionStore
 from strongroom.sync.in_memory.jobs import MemoryJobDispatcher
@@ -100,6 +101,7 @@ def _ports(session: Session, text_policy: TextPolicy) -> dict[str, object]:
         "checkpoints": MemoryCheckpointStore(session, text_policy),
         "interactions": MemoryInteractionStore(session, text_policy),
         "evaluations": MemoryEvaluationStore(session, text_policy),
+        "frameworks": MemoryFrameworkStore(session, text_policy),
         "knowledge": MemoryKnowledgeStore(session, text_policy),
         "vectors": MemoryVectorIndex(session, text_policy),
         "keywords": MemoryKeywordIndex(session, text_policy),
@@ -149,7 +151,7 @@ class MemorySchemaManager:
     def apply(self) -> None:
         """Do nothing."""
 
-    def downgrade(self, *, to_version: int, allow_data_loss: bool = False) -> None:
+    def downgrade(self, *, to_version: int, allow_data_loss: bool = False) -> None:  # noqa: ARG002
         """Do nothing for the target version; there are no older ones.
 
         Raises:

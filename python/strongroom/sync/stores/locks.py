@@ -28,7 +28,7 @@ def taken_within(wait_seconds: float, take: Callable[[], Lock | None]) -> Lock |
         remaining = deadline - loop.time()
         if lock is not None or remaining <= 0:
             return lock
-        pause = random.uniform(SHORTEST_PAUSE / 2, longest)
+        pause = random.uniform(SHORTEST_PAUSE / 2, longest)  # noqa: S311
         blocking.sleep(min(pause, remaining))
         longest = min(2 * longest, LONGEST_PAUSE)
 

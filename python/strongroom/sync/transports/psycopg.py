@@ -93,7 +93,7 @@ class PoolTransport:
                         if attempt == ATTEMPTS or not _is_worth_repeating(error):
                             raise
                     # Full jitter: 0 to 50, 100, 200, 400 milliseconds.
-                    blocking.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))
+                    blocking.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
         except (psycopg.Error, OSError, TimeoutError) as error:
             raise translated(error) from error
         raise AssertionError

@@ -1,0 +1,337 @@
+# Written by scripts/generate_sync.py from strongroom/stores/frameworks.py: change that, and run `make generate`.
+"""FrameworkStore on SQL."""
+
+from __future__ import annotations
+
+from strongroom.models.base import Id, JsonObject
+from strongroom.models.frameworks import (
+    AppendedFrameworkRecord,
+    FoundFrameworkRecord,
+    FrameworkCheckpoint,
+    FrameworkPath,
+    FrameworkPrefix,
+    FrameworkRecord,
+    FrameworkSession,
+    PutFrameworkRecord,
+    Word,
+)
+from strongroom.models.pages import Cursor, Direction, Limit, Page
+from strongroom.models.principal_memory import Embedding
+from strongroom.ports.frameworks import (
+    ExpectedVersion,
+    FrameworkConditions,
+    FrameworkRecordChanges,
+    KeyPrefix,
+    Keys,
+    NewFrameworkRecords,
+    Skip,
+    WantedRecords,
+)
+from strongroom.stores.frameworks import _Deleted, _Expired, _Forked, _Pruned
+from strongroom.sync.ports.arguments import port_method
+from strongroom.sync.stores.base import SqlStore
+from strongroom.transports.base import Document
+
+
+class SqlFrameworkStore(SqlStore):
+    """See :class:`strongroom.ports.FrameworkStore`."""
+
+    @port_method
+    def append(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        records: NewFrameworkRecords,
+        collection: Word = "items",
+        principal_id: Id | None = None,
+        refuse_conflicts: bool = False,
+    ) -> tuple[AppendedFrameworkRecord, ...]:
+        """See the port."""
+        rows = self._rows(
+            AppendedFrameworkRecord,
+            "append_framework_records",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            records=Document([record.document() for record in records]),
+            collection=collection,
+            principal_id=principal_id,
+            refuse_conflicts=refuse_conflicts,
+        )
+        return tuple(rows)
+
+    @port_method
+    def list(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        collection: Word = "items",
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+    ) -> Page[FrameworkRecord]:
+        """See the port."""
+        return self._page(
+            FrameworkRecord,
+            "list_framework_records",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            collection=collection,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+        )
+
+    @port_method
+    def delete(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        collection: Word = "items",
+        keys: Keys | None = None,
+        last: Limit | None = None,
+    ) -> tuple[FrameworkRecord, ...]:
+        """See the port."""
+        rows = self._rows(
+            FrameworkRecord,
+            "delete_framework_records",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            collection=collection,
+            keys=keys,
+            last=last,
+        )
+        return tuple(rows)
+
+    @port_method
+    def put(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        records: FrameworkRecordChanges,
+        principal_id: Id | None = None,
+    ) -> tuple[PutFrameworkRecord, ...]:
+        """See the port."""
+        rows = self._rows(
+            PutFrameworkRecord,
+            "put_framework_records",
+            tenant_id=tenant_id,
+            framework=framework,
+            records=Document([record.document() for record in records]),
+            principal_id=principal_id,
+        )
+        return tuple(rows)
+
+    @port_method
+    def find(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        wanted: WantedRecords,
+        refresh: bool = False,
+    ) -> tuple[FrameworkRecord, ...]:
+        """See the port."""
+        rows = self._rows(
+            FrameworkRecord,
+            "find_framework_records",
+            tenant_id=tenant_id,
+            framework=framework,
+            wanted=Document([one.model_dump() for one in wanted]),
+            refresh=refresh,
+        )
+        return tuple(rows)
+
+    @port_method
+    def search(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPrefix = [],  # noqa: B006 (never changed)
+        collection: Word = "values",
+        filter: FrameworkConditions = (),
+        embedding: Embedding | None = None,
+        limit: Limit = 50,
+        skip: Skip = 0,
+        key_prefix: KeyPrefix | None = None,
+        after_key: Id | None = None,
+        refresh: bool = False,
+    ) -> tuple[FoundFrameworkRecord, ...]:
+        """See the port."""
+        rows = self._rows(
+            FoundFrameworkRecord,
+            "search_framework_records",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            collection=collection,
+            filter=Document([one.model_dump() for one in filter]),
+            embedding=None if embedding is None else Document([*embedding]),
+            limit=limit,
+            skip=skip,
+            key_prefix=key_prefix,
+            after_key=after_key,
+            refresh=refresh,
+        )
+        return tuple(rows)
+
+    @port_method
+    def expire(self, *, tenant_id: Id, limit: Limit = 500) -> int:
+        """See the port."""
+        row = self._one(_Expired, "expire_framework_records", tenant_id=tenant_id, limit=limit)
+        return row.expired
+
+    @port_method
+    def find_session(
+        self, *, tenant_id: Id, framework: Word, path: FrameworkPath
+    ) -> FrameworkSession | None:
+        """See the port."""
+        return self._find(
+            FrameworkSession,
+            "find_framework_session",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+        )
+
+    @port_method
+    def put_session(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        state: JsonObject,
+        expected_version: ExpectedVersion,
+        principal_id: Id | None = None,
+    ) -> FrameworkSession:
+        """See the port."""
+        return self._one(
+            FrameworkSession,
+            "put_framework_session",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            state=Document(state),
+            expected_version=expected_version,
+            principal_id=principal_id,
+        )
+
+    @port_method
+    def list_sessions(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPrefix = [],  # noqa: B006 (never changed)
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        principal_id: Id | None = None,
+        collection: Word | None = None,
+    ) -> Page[FrameworkSession]:
+        """See the port."""
+        return self._page(
+            FrameworkSession,
+            "list_framework_sessions",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            principal_id=principal_id,
+            collection=collection,
+        )
+
+    @port_method
+    def delete_sessions(
+        self, *, tenant_id: Id, framework: Word, path: FrameworkPath, exact: bool = False
+    ) -> int:
+        """See the port."""
+        row = self._one(
+            _Deleted,
+            "delete_framework_sessions",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            exact=exact,
+        )
+        return row.deleted
+
+    @port_method
+    def fork_session(
+        self, *, tenant_id: Id, framework: Word, from_path: FrameworkPath, path: FrameworkPath
+    ) -> int:
+        """See the port."""
+        row = self._one(
+            _Forked,
+            "fork_framework_session",
+            tenant_id=tenant_id,
+            framework=framework,
+            from_path=from_path,
+            path=path,
+        )
+        return row.forked
+
+    @port_method
+    def read_checkpoints(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPrefix = [],  # noqa: B006 (never changed)
+        exact: bool = False,
+        checkpoint_id: Id | None = None,
+        before_id: Id | None = None,
+        filter: JsonObject | None = None,
+        limit: Limit = 50,
+    ) -> tuple[FrameworkCheckpoint, ...]:
+        """See the port."""
+        rows = self._rows(
+            FrameworkCheckpoint,
+            "read_framework_checkpoints",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            exact=exact,
+            checkpoint_id=checkpoint_id,
+            before_id=before_id,
+            filter=Document(filter or {}),
+            limit=limit,
+        )
+        return tuple(rows)
+
+    @port_method
+    def prune_checkpoints(
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath | None = None,
+        run_ids: Keys | None = None,
+    ) -> int:
+        """See the port."""
+        row = self._one(
+            _Pruned,
+            "prune_framework_checkpoints",
+            tenant_id=tenant_id,
+            framework=framework,
+            path=path,
+            run_ids=run_ids,
+        )
+        return row.pruned
