@@ -124,7 +124,7 @@ test-supabase: $(READY) ## The whole suite over Supabase's API, and Realtime, wi
 
 .PHONY: test-adapters
 test-adapters: setup ## Redis, BullMQ and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server, Node)
-	@$(PYTEST) $(PARALLEL) tests/adapters $(ARGS)
+	@$(PYTEST) $(PARALLEL) tests/adapters tests/conformance/test_blob_stores.py $(ARGS)
 
 .PHONY: test-web
 test-web: setup ## examples/chat-web in Chromium: two tenants, live, over dropped sockets (Node, Debian's chromium)

@@ -15,11 +15,15 @@ CHECK = """
     from pg_proc as p
     join pg_language as l on l.oid = p.prolang
     left join lateral (
-        select distinct t.tgrelid from pg_trigger as t where t.tgfoid = p.oid
+        select distinct t.tgrelid, t.tgnewtable, t.tgoldtable
+        from pg_trigger as t
+        where t.tgfoid = p.oid
     ) as used on true
     cross join lateral plpgsql_check_function_tb(
         p.oid,
         coalesce(used.tgrelid, 0),
+        newtable => used.tgnewtable,
+        oldtable => used.tgoldtable,
         fatal_errors => false,
         other_warnings => true,
         extra_warnings => true,
@@ -74,6 +78,16 @@ EXCEPTIONS = [
         r"strongroom_private\.schedule_retention",
         r"(routine is marked as VOLATILE, should be STABLE|text type variable is not sanitized)",
         "pg_cron's function writes, and its name comes from the catalog",
+    ),
+    (
+        r"strongroom_private\.apply_(realtime|storage)",
+        r"immutable expression without parameters found: the EXECUTE command is not necessary",
+        "what it names is the platform's, and not there before the platform is",
+    ),
+    (
+        r"strongroom_private\.(send_hint|apply_storage)",
+        r"(schema \"realtime\" does not exist|relation \"storage.buckets\" does not exist|unused param)",
+        "it is called, or goes on, only where the platform's schema was found",
     ),
     (
         r"strongroom(_private)?\.\w+",
