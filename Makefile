@@ -130,6 +130,10 @@ test-adapters: setup ## Redis, BullMQ and S3: the suite's sections and kills, on
 test-web: setup ## examples/chat-web in Chromium: two tenants, live, over dropped sockets (Node, Debian's chromium)
 	@$(PYTEST) tests/web $(ARGS)
 
+.PHONY: supabase-up
+supabase-up: $(NODE_READY) ## Supabase's own containers with this schema; needs a container engine
+	@node_modules/.bin/supabase start
+
 .PHONY: test-pgtap
 test-pgtap: $(READY) ## The stories of supabase/tests, by pg_prove (Debian's packages)
 	@$(PYTEST) tests/pgtap $(ARGS)

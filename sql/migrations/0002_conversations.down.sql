@@ -32,6 +32,7 @@ drop function strongroom.find_session_state;
 drop function strongroom_private.merge_json;
 drop function strongroom.count_messages;
 drop function strongroom.find_message;
+drop function strongroom_private.list_messages_as_user;
 drop function strongroom.list_messages;
 drop function strongroom_private.append_messages_as_user;
 drop function strongroom.append_messages;

@@ -52,6 +52,7 @@ drop function strongroom_private.may_receive;
 drop function strongroom_private.tell_readers;
 drop function strongroom_private.write_change;
 drop function strongroom_private.send_hint;
+drop function strongroom_private.broadcast_hint;
 drop function strongroom_private.decode_topic;
 drop function strongroom_private.encode_topic;
 drop function strongroom_private.is_realtime_there;

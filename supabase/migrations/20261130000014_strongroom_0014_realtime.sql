@@ -173,7 +173,7 @@ $$;
 comment on function strongroom_private.decode_topic(text) is
     'The names in a topic of Realtime; null when it is not one of ours.';
 
-create function strongroom_private.send_hint(
+create function strongroom_private.broadcast_hint(
     p_topic text[],
     p_kind text,
     p_conversation_id text,
@@ -196,6 +196,27 @@ begin
         p_kind,
         strongroom_private.encode_topic(p_topic),
         true
+    );
+end
+$$;
+comment on function strongroom_private.broadcast_hint(text[], text, text, text, bigint) is
+    'Broadcast one hint.';
+
+create function strongroom_private.send_hint(
+    p_topic text[],
+    p_kind text,
+    p_conversation_id text,
+    p_record_id text,
+    p_sequence bigint
+)
+returns void
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.broadcast_hint(
+        p_topic, p_kind, p_conversation_id, p_record_id, p_sequence
     );
 exception
     when others then
@@ -248,16 +269,10 @@ begin
                 sequence = excluded.sequence,
                 changed_at = excluded.changed_at;
     end if;
-exception
-    when others then
-        perform nextval('strongroom_private.failed_hints');
-        raise warning 'strongroom: a change was not published: % (%)', sqlerrm, sqlstate
-            using hint = 'The write stands. Subscribers see it when they look again.';
 end
 $$;
 comment on function strongroom_private.write_change(text, text, text, text, bigint) is
-    'Write the published row of one kind. Whatever goes wrong is a warning, and counted, and fails'
-    ' nothing.';
+    'Write the published row of one kind.';
 
 create function strongroom_private.tell_readers(
     p_tenant_id text,
@@ -271,21 +286,43 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_topic text[] := array['conversation', p_tenant_id, p_conversation_id];
 begin
-    perform strongroom_private.send_hint(
-        array['conversation', p_tenant_id, p_conversation_id],
-        p_kind, p_conversation_id, p_record_id, p_sequence
-    );
     -- Claims are handed out without the conversation's lock, so they wait for no row here.
-    if not strongroom_private.is_dispatching() then
-        perform strongroom_private.write_change(
-            p_tenant_id, p_conversation_id, p_kind, p_record_id, p_sequence
+    if strongroom_private.is_dispatching() then
+        perform strongroom_private.send_hint(
+            v_topic, p_kind, p_conversation_id, p_record_id, p_sequence
         );
+        return;
     end if;
+    perform strongroom_private.broadcast_hint(
+        v_topic, p_kind, p_conversation_id, p_record_id, p_sequence
+    );
+    perform strongroom_private.write_change(
+        p_tenant_id, p_conversation_id, p_kind, p_record_id, p_sequence
+    );
+exception
+    when others then
+        -- One of the two has failed: each on its own, so that the other is told.
+        perform strongroom_private.send_hint(
+            v_topic, p_kind, p_conversation_id, p_record_id, p_sequence
+        );
+        begin
+            perform strongroom_private.write_change(
+                p_tenant_id, p_conversation_id, p_kind, p_record_id, p_sequence
+            );
+        exception
+            when others then
+                perform nextval('strongroom_private.failed_hints');
+                raise warning 'strongroom: a change was not published: % (%)', sqlerrm, sqlstate
+                    using hint = 'The write stands. Subscribers see it when they look again.';
+        end;
 end
 $$;
 comment on function strongroom_private.tell_readers(text, text, text, text, bigint) is
-    'Tell those who may read a conversation what changed in it, both ways.';
+    'Tell those who may read a conversation what changed in it, both ways. Whatever goes wrong is a'
+    ' warning, and counted, and fails nothing.';
 
 
 -- ---------------------------------------------------------------------------------------------

@@ -42,6 +42,10 @@ values
         'a user has no right to insert: appends as themselves'
     ),
     (
+        'strongroom_private.list_messages_as_user',
+        'the policy would be asked for every row: the function asks once'
+    ),
+    (
         'strongroom_private.answer_question_as_user',
         'a user has no right to update: answers what they are asked'
     ),

@@ -16,6 +16,15 @@ declare
     v_key bigint;
     v_descending boolean := (p_direction = 'backward') <> (p_before is not null or p_latest);
 begin
+    if not strongroom_private.is_trusted() then
+        return query
+        select m.*
+        from strongroom_private.list_messages_as_user(
+            p_tenant_id, p_conversation_id, p_limit, p_after, p_before, p_direction,
+            p_after_position, p_latest, p_viewer_id
+        ) as m;
+        return;
+    end if;
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     if p_latest and (p_after is not null or p_before is not null or p_direction <> 'forward') then
         perform strongroom_private.fail(

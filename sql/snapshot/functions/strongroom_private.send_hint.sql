@@ -6,16 +6,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.send_hint(p_topic text[], p_kind t
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-    perform realtime.send(
-        jsonb_build_object(
-            'kind', p_kind,
-            'conversation_id', p_conversation_id,
-            'record_id', p_record_id,
-            'sequence', p_sequence
-        ),
-        p_kind,
-        strongroom_private.encode_topic(p_topic),
-        true
+    perform strongroom_private.broadcast_hint(
+        p_topic, p_kind, p_conversation_id, p_record_id, p_sequence
     );
 exception
     when others then

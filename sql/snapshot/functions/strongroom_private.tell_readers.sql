@@ -5,19 +5,40 @@ CREATE OR REPLACE FUNCTION strongroom_private.tell_readers(p_tenant_id text, p_c
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_topic text[] := array['conversation', p_tenant_id, p_conversation_id];
 begin
-    perform strongroom_private.send_hint(
-        array['conversation', p_tenant_id, p_conversation_id],
-        p_kind, p_conversation_id, p_record_id, p_sequence
-    );
     -- Claims are handed out without the conversation's lock, so they wait for no row here.
-    if not strongroom_private.is_dispatching() then
-        perform strongroom_private.write_change(
-            p_tenant_id, p_conversation_id, p_kind, p_record_id, p_sequence
+    if strongroom_private.is_dispatching() then
+        perform strongroom_private.send_hint(
+            v_topic, p_kind, p_conversation_id, p_record_id, p_sequence
         );
+        return;
     end if;
+    perform strongroom_private.broadcast_hint(
+        v_topic, p_kind, p_conversation_id, p_record_id, p_sequence
+    );
+    perform strongroom_private.write_change(
+        p_tenant_id, p_conversation_id, p_kind, p_record_id, p_sequence
+    );
+exception
+    when others then
+        -- One of the two has failed: each on its own, so that the other is told.
+        perform strongroom_private.send_hint(
+            v_topic, p_kind, p_conversation_id, p_record_id, p_sequence
+        );
+        begin
+            perform strongroom_private.write_change(
+                p_tenant_id, p_conversation_id, p_kind, p_record_id, p_sequence
+            );
+        exception
+            when others then
+                perform nextval('strongroom_private.failed_hints');
+                raise warning 'strongroom: a change was not published: % (%)', sqlerrm, sqlstate
+                    using hint = 'The write stands. Subscribers see it when they look again.';
+        end;
 end
 $function$;
 
 comment on function strongroom_private.tell_readers(text, text, text, text, bigint) is
-    'Tell those who may read a conversation what changed in it, both ways.';
+    'Tell those who may read a conversation what changed in it, both ways. Whatever goes wrong is a warning, and counted, and fails nothing.';

@@ -34,13 +34,8 @@ begin
                 sequence = excluded.sequence,
                 changed_at = excluded.changed_at;
     end if;
-exception
-    when others then
-        perform nextval('strongroom_private.failed_hints');
-        raise warning 'strongroom: a change was not published: % (%)', sqlerrm, sqlstate
-            using hint = 'The write stands. Subscribers see it when they look again.';
 end
 $function$;
 
 comment on function strongroom_private.write_change(text, text, text, text, bigint) is
-    'Write the published row of one kind. Whatever goes wrong is a warning, and counted, and fails nothing.';
+    'Write the published row of one kind.';
