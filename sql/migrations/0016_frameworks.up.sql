@@ -522,6 +522,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_id text;
@@ -576,6 +577,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
@@ -969,6 +971,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1254,6 +1257,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_id text;
@@ -1356,6 +1360,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1559,6 +1564,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_one record;
@@ -1919,6 +1925,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1952,7 +1959,9 @@ begin
             where c.tenant_id = p_tenant_id
                 and c.session_id = s.id
                 and c.collection = 'checkpoints'
-                and (p_checkpoint_id is null or c.key = p_checkpoint_id)
+                -- As bounds, so that a plan for all calls walks the key.
+                and c.key >= coalesce(p_checkpoint_id, '')
+                and c.key <= coalesce(p_checkpoint_id, p_before_id, chr(1114111))
                 and (p_before_id is null or c.key < p_before_id)
                 and c.metadata @> p_filter
             order by c.key desc

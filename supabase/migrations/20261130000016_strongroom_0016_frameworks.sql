@@ -524,6 +524,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_id text;
@@ -578,6 +579,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
@@ -971,6 +973,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1256,6 +1259,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_id text;
@@ -1358,6 +1362,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1561,6 +1566,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_one record;
@@ -1921,6 +1927,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1954,7 +1961,9 @@ begin
             where c.tenant_id = p_tenant_id
                 and c.session_id = s.id
                 and c.collection = 'checkpoints'
-                and (p_checkpoint_id is null or c.key = p_checkpoint_id)
+                -- As bounds, so that a plan for all calls walks the key.
+                and c.key >= coalesce(p_checkpoint_id, '')
+                and c.key <= coalesce(p_checkpoint_id, p_before_id, chr(1114111))
                 and (p_before_id is null or c.key < p_before_id)
                 and c.metadata @> p_filter
             order by c.key desc

@@ -184,20 +184,13 @@ select is(
             'strongroom_private.queue_waiting_run',
             'strongroom_private.lock_interaction',
             'strongroom.finish_run',
-            'strongroom_private.hold_framework_session',
-            'strongroom.find_framework_session',
             'strongroom.put_framework_session',
             'strongroom.list_framework_sessions',
             'strongroom.delete_framework_sessions',
             'strongroom.fork_framework_session',
-            'strongroom.append_framework_records',
             'strongroom.list_framework_records',
-            'strongroom.delete_framework_records',
-            'strongroom.put_framework_records',
-            'strongroom.find_framework_records',
             'strongroom.search_framework_records',
             'strongroom.expire_framework_records',
-            'strongroom.read_framework_checkpoints',
             'strongroom.prune_framework_checkpoints',
             'strongroom.find_evaluation_case',
             'strongroom.record_evaluation_results',
@@ -323,7 +316,14 @@ select is(
             'strongroom.complete_jobs',
             'strongroom.acquire_lock',
             'strongroom.renew_lock',
-            'strongroom.release_lock'
+            'strongroom.release_lock',
+            'strongroom_private.hold_framework_session',
+            'strongroom.find_framework_session',
+            'strongroom.append_framework_records',
+            'strongroom.put_framework_records',
+            'strongroom.find_framework_records',
+            'strongroom.read_framework_checkpoints',
+            'strongroom.delete_framework_records'
         )
         then array['enable_seqscan=off', 'plan_cache_mode=force_generic_plan']
         -- Nor may it do anything but walk the indexes that are made for claims.

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_framework_records(p_tenant_id text, p
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
     v_one record;

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_framework_session(p_tenant_id text, p
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.read_framework_checkpoints(p_tenant_id tex
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 declare
@@ -39,7 +40,9 @@ begin
             where c.tenant_id = p_tenant_id
                 and c.session_id = s.id
                 and c.collection = 'checkpoints'
-                and (p_checkpoint_id is null or c.key = p_checkpoint_id)
+                -- As bounds, so that a plan for all calls walks the key.
+                and c.key >= coalesce(p_checkpoint_id, '')
+                and c.key <= coalesce(p_checkpoint_id, p_before_id, chr(1114111))
                 and (p_before_id is null or c.key < p_before_id)
                 and c.metadata @> p_filter
             order by c.key desc

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -22,6 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from strongroom.errors import InvalidArgument, LimitExceeded
 from strongroom.integrations.bridge import AnyStore, Bridge
+from strongroom.integrations.langgraph.blocking import BlockingSaver
 from strongroom.integrations.langgraph.places import config_of, place_of, prefix_of
 from strongroom.models.base import JsonObject, JsonValue
 from strongroom.models.frameworks import (
@@ -36,7 +36,7 @@ PAGE = 50
 SCALARS = (str, int, float, bool, type(None))
 
 
-class StrongroomSaver(BaseCheckpointSaver[str]):
+class StrongroomSaver(BlockingSaver):
     """Checkpoints of graphs: ``graph.compile(checkpointer=StrongroomSaver(store, tenant_id="acme"))``.
 
     A checkpoint is stored in one call, and read in one, with the values of its channels and its pending
@@ -309,64 +309,6 @@ class StrongroomSaver(BaseCheckpointSaver[str]):
         """Return a version that grows, and that no fork of the same checkpoint comes to as well."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"  # noqa: S311
-
-    # -- Blocking -----------------------------------------------------------------------------
-
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See ``aget_tuple``."""
-        return self._bridge.block(self.aget_tuple(config))
-
-    def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
-        """See ``alist``; all of them are read before the first is yielded."""
-
-        async def collected() -> Sequence[CheckpointTuple]:
-            found = self.alist(config, filter=filter, before=before, limit=limit)
-            return [one async for one in found]
-
-        yield from self._bridge.block(collected())
-
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """See ``aput``."""
-        return self._bridge.block(self.aput(config, checkpoint, metadata, new_versions))
-
-    def put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """See ``aput_writes``."""
-        self._bridge.block(self.aput_writes(config, writes, task_id, task_path))
-
-    def delete_thread(self, thread_id: str) -> None:
-        """See ``adelete_thread``."""
-        self._bridge.block(self.adelete_thread(thread_id))
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """See ``adelete_for_runs``."""
-        self._bridge.block(self.adelete_for_runs(run_ids))
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """See ``acopy_thread``."""
-        self._bridge.block(self.acopy_thread(source_thread_id, target_thread_id))
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """See ``aprune``."""
-        self._bridge.block(self.aprune(thread_ids, strategy=strategy))
 
 
 def _searchable(metadata: CheckpointMetadata) -> JsonObject:
