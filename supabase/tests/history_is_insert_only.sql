@@ -314,7 +314,7 @@ select results_eq(
             ('artifact_exports', 2),
             ('artifact_versions', 2),
             ('artifacts', 2),
-            ('audit_events', 12),
+            ('audit_events', 14),
             ('audit_seals', 1),
             ('catalog_tombstones', 1),
             ('checkpoints', 2),
