@@ -18,7 +18,7 @@ select strongroom_private.begin_reversal(
 );
 
 delete from strongroom_private.retention_kinds as k
-where k.kind in ('interactions', 'approval_grants', 'jobs');
+where k.kind in ('interactions', 'approval_grants', 'jobs', 'memories', 'tool_outputs');
 
 drop function strongroom_private.schedule_retention;
 drop function strongroom.sweep_retention;
