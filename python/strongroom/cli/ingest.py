@@ -123,7 +123,7 @@ async def ingest(
         if create_tenant and await store.tenants.find(tenant_id=tenant_id) is None:
             await store.tenants.create(tenant_id=tenant_id, name=tenant_id)
         embedder = await _embedder(store, tenant_id, collection, embed, embed_version)
-        with progress_bar(f"Reading {path}") as bar:
+        with progress_bar(f"Reading {path.name or path}") as bar:
             report = await ingest_folder(
                 store,
                 tenant_id=tenant_id,
@@ -168,7 +168,7 @@ async def _embedder(
 
 
 def _show(bar: Bar, path: Path, done: int, total: int) -> None:
-    bar.label(f"Ingesting {path}")
+    bar.label(f"Ingesting {path.name or path}")
     bar.total(total)
     bar.done(done)
 
