@@ -20,11 +20,8 @@ begin
     if p_metadata is not null then
         perform strongroom_private.check_object('metadata', p_metadata, 16384);
     end if;
-    if p_error is null then
-        perform strongroom_private.fail(
-            'invalid_argument', 'error is required', '{"path": "error"}', 'Give any JSON value.'
-        );
-    end if;
+    -- An API gives a JSON null as no value at all.
+    p_error := coalesce(p_error, 'null');
     perform strongroom_private.check_raw_messages('error', jsonb_build_array(p_error), 1, 65536);
     perform strongroom_private.check_raw_messages('messages', p_messages, 500, 16777216);
     v_transcript := strongroom_private.write_session_transcript(
