@@ -8,7 +8,11 @@ select stories.become_host();
 select strongroom.add_member('acme', 'one', '{admin,sales}', 'm-one');
 select stories.become_owner();
 
-create function stories.claims(p_user text, p_app_metadata jsonb, p_user_metadata jsonb default '{}')
+create function stories.claims(
+    p_user text,
+    p_app_metadata jsonb,
+    p_user_metadata jsonb default '{}'
+)
 returns jsonb
 language sql
 as $$

@@ -35,7 +35,13 @@ $$;
 select is(
     stories.may_receive(t.reader, t.tenant, t.topic),
     t.may,
-    format('%s of %s %s join %s', t.reader, t.tenant, case when t.may then 'may' else 'may not' end, t.topic)
+    format(
+        '%s of %s %s join %s',
+        t.reader,
+        t.tenant,
+        case when t.may then 'may' else 'may not' end,
+        t.topic
+    )
 )
 from stories.topics as t;
 

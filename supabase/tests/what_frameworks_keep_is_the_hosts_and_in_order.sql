@@ -80,7 +80,7 @@ select is(
 select is(
     (
         select count(*)
-        from strongroom.list_framework_records('globex', 'stories', '{private}') as r
+        from strongroom.list_framework_records('globex', 'stories', '{private}')
     ),
     1::bigint,
     'and that of another tenant stays'

@@ -80,7 +80,11 @@ select is(
 );
 select is(stories.decides('a-bob', 'allow-once', 'bob'), '1 row', 'and decides');
 select is(
-    (select i.resolved_by || ' ' || i.decision from strongroom.interactions as i where i.id = 'a-bob'),
+    (
+        select i.resolved_by || ' ' || i.decision
+        from strongroom.interactions as i
+        where i.id = 'a-bob'
+    ),
     'bob allow-once',
     'as himself'
 );
@@ -88,7 +92,11 @@ select is(stories.answers('q-all', 'bob'), '1 row', 'where nobody is named, a pa
 select stories.become_user('ada', 'acme');
 select is(stories.decides('a-all', 'allow-always', 'ada'), '1 row', 'and the owner, for always');
 select is(
-    (select g.principal_id from strongroom.approval_grants as g where g.id = 'a-all'),
+    (
+        select g.principal_id
+        from strongroom.approval_grants as g
+        where g.id = 'a-all'
+    ),
     'ada',
     'which mints a grant'
 );
