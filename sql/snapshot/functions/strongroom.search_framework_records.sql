@@ -108,7 +108,7 @@ begin
             case when v_embedding is not null or p_key_prefix is null then r.updated_at end desc,
             s.path,
             r.key
-        limit p_limit + p_skip
+        limit p_limit::bigint + p_skip
     ),
 
     -- The frameworks page by number; what they leave out is counted here.
