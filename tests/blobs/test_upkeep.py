@@ -361,7 +361,7 @@ async def test_health_tells_what_waits(store: Strongroom) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "s3://bucket", "file:relative", "file://host/x", "memory", "/x", "file:///x?y=1"]
+    "wrong", ["", "ftp://bucket", "file:relative", "file://host/x", "memory", "/x", "file:///x?y=1"]
 )
 async def test_a_blob_url_of_no_known_kind_is_refused(wrong: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
