@@ -8,7 +8,15 @@ from typing import Any, TypedDict
 
 from strongroom.client import Ports
 from strongroom.errors import StrongroomError
-from strongroom.models import AppendResult, Conversation, Message, NewMessage, Page, TextPart
+from strongroom.models import (
+    AppendResult,
+    Conversation,
+    Message,
+    NewMessage,
+    Page,
+    PurgeReceipt,
+    TextPart,
+)
 
 PageOf = Callable[..., Awaitable[Page[Any]]]
 
@@ -105,3 +113,10 @@ async def result_of(call: Awaitable[object]) -> object:
         return await call
     except StrongroomError as error:
         return (type(error), error.message, error.detail, error.hint, error.retryable)
+
+
+def records_in(receipt: PurgeReceipt) -> dict[str, int]:
+    """Return what a purge took, without the rows that tell Realtime of changes where it is there."""
+    return {
+        table: count for table, count in receipt.tables.items() if table != "conversation_changes"
+    }
