@@ -2732,6 +2732,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -2815,6 +2816,7 @@ stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_memoize = off
+set jit = off
 as $$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
@@ -2903,6 +2905,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off
+set jit = off
 as $$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
@@ -3055,6 +3058,7 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
     -- Of 20,000 sources it is enough to know that there are as many.
     select case
@@ -3338,6 +3342,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -523,6 +523,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
     v_id text;
@@ -578,6 +579,7 @@ stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
@@ -607,6 +609,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_session strongroom.framework_sessions;
@@ -713,6 +716,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 -- @plpgsql_check_options: extra_warnings = off
 declare
@@ -824,6 +828,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_depth integer := cardinality(p_path);
@@ -874,6 +879,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_depth integer := cardinality(p_from_path);
@@ -972,6 +978,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -1167,6 +1174,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 -- @plpgsql_check_options: extra_warnings = off
 declare
@@ -1258,6 +1266,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
     v_id text;
@@ -1361,6 +1370,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -1565,6 +1575,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
     v_one record;
@@ -1688,6 +1699,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -1869,6 +1881,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_expired bigint;
@@ -1926,6 +1939,7 @@ stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -2040,6 +2054,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_depth integer := cardinality(p_path);

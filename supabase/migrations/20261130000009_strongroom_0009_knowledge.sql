@@ -2734,6 +2734,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -2817,6 +2818,7 @@ stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_memoize = off
+set jit = off
 as $$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
@@ -2905,6 +2907,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off
+set jit = off
 as $$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
@@ -3057,6 +3060,7 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
     -- Of 20,000 sources it is enough to know that there are as many.
     select case
@@ -3340,6 +3344,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -153,6 +153,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_conversation_id text;
@@ -635,6 +636,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     return exists (
@@ -691,6 +693,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_artifact strongroom.artifacts;
@@ -832,6 +835,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
@@ -878,6 +882,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_id text := coalesce(p_artifact_id, gen_random_uuid()::text);
@@ -1010,6 +1015,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -1123,6 +1129,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -1379,6 +1386,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_artifact strongroom.artifacts;
@@ -1428,6 +1436,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1456,6 +1465,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1492,6 +1502,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_conversation_id text;
@@ -1615,6 +1626,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     perform strongroom_private.require_readable_artifact(p_tenant_id, p_artifact_id, p_viewer_id);
@@ -1645,6 +1657,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_artifact strongroom.artifacts;
@@ -1713,6 +1726,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_export strongroom.artifact_exports;
@@ -1765,6 +1779,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_content record;
@@ -1831,6 +1846,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_export strongroom.artifact_exports;
@@ -2104,6 +2120,7 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -2200,6 +2217,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -2240,6 +2258,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
@@ -2283,6 +2302,7 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare

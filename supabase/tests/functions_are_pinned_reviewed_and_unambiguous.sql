@@ -309,7 +309,7 @@ select is(
             'strongroom.find_memory_session_error',
             'strongroom.find_memory_session'
         )
-        then array['enable_seqscan=off']
+        then array['enable_seqscan=off', 'jit=off']
         -- Nor is it planned anew for each call: for these that took longer than the work.
         when f.name in (
             'strongroom.complete_jobs',
@@ -324,24 +324,24 @@ select is(
             'strongroom.read_framework_checkpoints',
             'strongroom.delete_framework_records'
         )
-        then array['enable_seqscan=off', 'plan_cache_mode=force_generic_plan']
+        then array['enable_seqscan=off', 'plan_cache_mode=force_generic_plan', 'jit=off']
         -- Nor may it do anything but walk the indexes that are made for claims.
         when f.name ~ '_private\.dispatch_(runs|jobs)$'
         then array[
             'enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off',
-            'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan'
+            'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan', 'jit=off'
         ]
         -- Joins sets that are made on the way, of which nobody has statistics.
         when f.name = 'strongroom_private.rank_memories'
-        then array['enable_seqscan=off', 'enable_nestloop=off']
+        then array['enable_seqscan=off', 'enable_nestloop=off', 'jit=off']
         -- Every embedding is compared once: there is nothing to memoise.
         when f.name = 'strongroom_private.rank_by_scan'
-        then array['enable_seqscan=off', 'enable_memoize=off']
+        then array['enable_seqscan=off', 'enable_memoize=off', 'jit=off']
         -- Only the index on nearness gives rows in its order.
         when f.name = 'strongroom_private.rank_by_index'
         then array[
             'enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off',
-            'enable_mergejoin=off', 'enable_sort=off'
+            'enable_mergejoin=off', 'enable_sort=off', 'jit=off'
         ]
         else '{}'
     end,

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.append_framework_records(p_tenant_id text,
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.claim_next_runs(p_worker_id text, p_lease_
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_claim record;

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.complete_and_claim_jobs(p_jobs jsonb, p_wo
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_done record;

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.create_run(p_tenant_id text, p_conversatio
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_id text := coalesce(p_run_id, gen_random_uuid()::text);

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.fail_artifact_export(p_tenant_id text, p_a
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_export strongroom.artifact_exports;

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.fail_job(p_tenant_id text, p_job_id text, 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);

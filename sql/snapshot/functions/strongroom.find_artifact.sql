@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_artifact(p_tenant_id text, p_artifact
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_artifact_export(p_tenant_id text, p_a
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.require_readable_artifact(p_tenant_id, p_artifact_id, p_viewer_id);

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_blob_removal(p_tenant_id text, p_blob
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_file_version(p_tenant_id text, p_file
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.require_readable_file(p_tenant_id, p_file_id, p_viewer_id);

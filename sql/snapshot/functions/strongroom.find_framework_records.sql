@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_framework_records(p_tenant_id text, p
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 declare
     v_one record;

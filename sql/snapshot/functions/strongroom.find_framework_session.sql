@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom.find_framework_session(p_tenant_id text, p
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.fork_framework_session(p_tenant_id text, p
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_depth integer := cardinality(p_from_path);

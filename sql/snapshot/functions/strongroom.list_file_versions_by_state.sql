@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_file_versions_by_state(p_tenant_id te
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 -- @plpgsql_check_options: extra_warnings = off
 declare

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_files(p_tenant_id text, p_limit integ
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_framework_sessions(p_tenant_id text, 
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 -- @plpgsql_check_options: extra_warnings = off
 declare

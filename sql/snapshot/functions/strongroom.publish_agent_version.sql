@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.publish_agent_version(p_tenant_id text, p_
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

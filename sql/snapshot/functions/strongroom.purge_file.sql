@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.purge_file(p_tenant_id text, p_file_id tex
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);

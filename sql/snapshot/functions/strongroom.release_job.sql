@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.release_job(p_tenant_id text, p_job_id tex
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_queue text;

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.request_run_cancel(p_tenant_id text, p_run
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_run strongroom.runs;

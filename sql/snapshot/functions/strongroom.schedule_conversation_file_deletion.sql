@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.schedule_conversation_file_deletion(p_tena
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom.verify_audit(p_tenant_id text, p_after_pos
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_digest text := '';

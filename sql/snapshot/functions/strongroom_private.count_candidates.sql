@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.count_candidates(p_collection stro
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
     -- Of 20,000 sources it is enough to know that there are as many.
     select case

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.delete_named_transcript(p_tenant_i
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_transcript strongroom.transcripts := strongroom_private.lock_transcript(

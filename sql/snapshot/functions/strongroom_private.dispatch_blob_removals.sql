@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.dispatch_blob_removals(p_worker_id
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');

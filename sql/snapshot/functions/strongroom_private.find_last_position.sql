@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.find_last_position(p_tenant_id tex
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     -- One probe of the end of the primary key. Positions have no gaps, so it is the count as well.

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.find_session_transcript(p_tenant_i
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_transcript strongroom.transcripts;

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.is_forgotten(p_tenant_id text, p_p
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     return exists (

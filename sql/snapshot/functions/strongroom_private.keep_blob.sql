@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.keep_blob(p_tenant_id text, p_blob
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     -- Until the end of the transaction no sweep claims this key.

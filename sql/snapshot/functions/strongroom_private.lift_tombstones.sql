@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.lift_tombstones(p_tenant_id text, 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     delete from strongroom.memory_tombstones as t

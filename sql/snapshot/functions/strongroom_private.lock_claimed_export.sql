@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.lock_claimed_export(p_tenant_id te
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_export strongroom.artifact_exports;

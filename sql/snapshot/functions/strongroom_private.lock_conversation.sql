@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.lock_conversation(p_tenant_id text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     -- The race: a conversation is soft-deleted between a writer's check and its insert. Both take

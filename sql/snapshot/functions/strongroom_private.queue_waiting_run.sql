@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.queue_waiting_run(p_tenant_id text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     -- Under the conversation's lock, as every resolution and every pause: so the last answer and

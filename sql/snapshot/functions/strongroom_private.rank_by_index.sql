@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.rank_by_index(p_collection strongr
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_sort TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off

@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.rank_by_scan(p_collection strongro
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET enable_memoize TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.rank_by_words(p_tenant_id text, p_
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.rank_memories(p_tenant_id text, p_
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET enable_nestloop TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     -- Sums are made in a fixed order, so that every server rounds alike.

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.schedule_blob_removal(p_tenant_id 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     -- Being removed already: whoever does it finds that it was let go once more, and does it again.

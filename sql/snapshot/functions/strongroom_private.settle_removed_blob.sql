@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.settle_removed_blob()
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     update strongroom.file_versions as v

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.switch_memory(p_tenant_id text, p_
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_generation bigint;

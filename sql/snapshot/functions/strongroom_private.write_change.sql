@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.write_change(p_tenant_id text, p_c
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 begin
     update strongroom.conversation_changes as c
