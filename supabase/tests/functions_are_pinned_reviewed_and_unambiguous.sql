@@ -164,6 +164,7 @@ select is(
     f.proconfig,
     array['search_path=pg_catalog, pg_temp'] || case
         -- On the path of every call: a plan kept from a small table must not scan a large one.
+        -- Nor may it be compiled for what a forbidden plan is said to cost.
         when f.name in (
             'strongroom_private.lock_conversation',
             'strongroom_private.find_last_position',
