@@ -1876,6 +1876,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 -- A connection keeps its plans; one made while the table was small must not scan it when large.
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare

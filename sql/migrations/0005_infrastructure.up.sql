@@ -908,6 +908,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 -- There is one way: planning it anew for each claim, which took most of its time, is wasted.
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
     v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');

@@ -194,14 +194,15 @@ from pairs as p;
 select stories.become_host('acme');
 select is(
     left(stories.refusal(replace(p.statement, '''private', '''only-globex')), 5),
-    '23503',
+    -- What only triggers write is refused before its parent is looked for.
+    case when has_table_privilege(p.child, 'insert') then '23503' else '42501' end,
     format('%s: a host cannot let a row of acme point into globex', p.conname)
 )
 from pairs as p;
 select stories.become_service('acme');
 select is(
     left(stories.refusal(replace(p.statement, '''private', '''only-globex')), 5),
-    '23503',
+    case when has_table_privilege(p.child, 'insert') then '23503' else '42501' end,
     format('%s: nor can service_role, which row security does not bind', p.conname)
 )
 from pairs as p;

@@ -42,8 +42,9 @@ select is(
 select stories.become_host('acme');
 select is(
     stories.outcome(stories.insertion(t, 'acme')),
-    '1 row',
-    format('bound to acme, a host can insert for acme into %s', t)
+    -- What is told to Realtime only triggers write.
+    case when has_table_privilege(t::regclass, 'insert') then '1 row' else '42501' end,
+    format('bound to acme, a host can insert for acme into %s, or nobody can', t)
 )
 from stories.tables() as t
 where t <> 'strongroom.tenants';

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom.append_messages(p_tenant_id text, p_conver
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 declare

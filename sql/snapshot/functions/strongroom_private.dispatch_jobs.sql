@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.dispatch_jobs(p_worker_id text, p_
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 declare
     v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');
