@@ -354,9 +354,6 @@ DAMAGES = [
     ),
     *(
         ("what_frameworks_keep_is_the_hosts_and_in_order", damage)
-        for damage in (
-            "grant select on strongroom.framework_records to authenticated",
-            "alter policy host_reads on strongroom.framework_records using (false)",
-        )
+        for damage in ("grant select on strongroom.framework_records to authenticated",)
     ),
 ]
