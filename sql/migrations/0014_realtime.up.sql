@@ -163,7 +163,8 @@ as $$
     select case
         when p_topic like 'strongroom:%' then array(
             select replace(replace(n.name, '%3A', ':'), '%25', '%')
-            from unnest(string_to_array(substr(p_topic, 12), ':')) with ordinality as n (name, place)
+            from unnest(string_to_array(substr(p_topic, 12), ':'))
+                with ordinality as n (name, place)
             order by n.place
         )
     end
@@ -799,8 +800,8 @@ as $$
         union all
         select
             'realtime.messages',
-            'there is no partition for now, so broadcasts are lost: the Realtime server, which makes'
-            ' them, was here and is gone',
+            'there is no partition for now, so broadcasts are lost: the Realtime server, which'
+            ' makes them, was here and is gone',
             'See that the Realtime service runs; it makes them when a client subscribes.'
         from messages as m
         -- Without any, nobody has ever subscribed, and nobody misses a thing.
@@ -814,7 +815,7 @@ as $$
                 from pg_inherits as i
                 inner join pg_class as d on d.oid = i.inhrelid
                 cross join regexp_match(
-                    pg_get_expr(d.relpartbound, d.oid), $x$FROM \('([^']+)'\) TO \('([^']+)'\)$x$
+                    pg_get_expr(d.relpartbound, d.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)'
                 ) as b (bounds)
                 where i.inhparent = m.oid
                     and localtimestamp >= b.bounds[1]::timestamp
@@ -830,8 +831,8 @@ as $$
         union all
         select
             'supabase_realtime',
-            'the publication is FOR ALL TABLES: the event of a DELETE shows the keys of any table to'
-            ' subscribers of every tenant',
+            'the publication is FOR ALL TABLES: the event of a DELETE shows the keys of any table'
+            ' to subscribers of every tenant',
             'Drop it and create it empty; then, as the schema''s owner:'
             ' select strongroom_private.apply_realtime()'
         from publication as p

@@ -44,8 +44,8 @@ AS $function$
         union all
         select
             'realtime.messages',
-            'there is no partition for now, so broadcasts are lost: the Realtime server, which makes'
-            ' them, was here and is gone',
+            'there is no partition for now, so broadcasts are lost: the Realtime server, which'
+            ' makes them, was here and is gone',
             'See that the Realtime service runs; it makes them when a client subscribes.'
         from messages as m
         -- Without any, nobody has ever subscribed, and nobody misses a thing.
@@ -59,7 +59,7 @@ AS $function$
                 from pg_inherits as i
                 inner join pg_class as d on d.oid = i.inhrelid
                 cross join regexp_match(
-                    pg_get_expr(d.relpartbound, d.oid), $x$FROM \('([^']+)'\) TO \('([^']+)'\)$x$
+                    pg_get_expr(d.relpartbound, d.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)'
                 ) as b (bounds)
                 where i.inhparent = m.oid
                     and localtimestamp >= b.bounds[1]::timestamp
@@ -75,8 +75,8 @@ AS $function$
         union all
         select
             'supabase_realtime',
-            'the publication is FOR ALL TABLES: the event of a DELETE shows the keys of any table to'
-            ' subscribers of every tenant',
+            'the publication is FOR ALL TABLES: the event of a DELETE shows the keys of any table'
+            ' to subscribers of every tenant',
             'Drop it and create it empty; then, as the schema''s owner:'
             ' select strongroom_private.apply_realtime()'
         from publication as p

@@ -9,7 +9,8 @@ AS $function$
     select case
         when p_topic like 'strongroom:%' then array(
             select replace(replace(n.name, '%3A', ':'), '%25', '%')
-            from unnest(string_to_array(substr(p_topic, 12), ':')) with ordinality as n (name, place)
+            from unnest(string_to_array(substr(p_topic, 12), ':'))
+                with ordinality as n (name, place)
             order by n.place
         )
     end
