@@ -179,9 +179,10 @@ lint: $(READY) ## Python style, import contracts, SQL style and risky SQL
 	@$(BIN)/ruff format --check --quiet $(PYTHON_CODE)
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 	@# Two at a time; xargs says when one of them has complained.
-	@ls sql/migrations/*.sql $$(find supabase/tests -name '*.sql') | xargs -P 2 -n 12 \
-	    $(BIN)/sqlfluff lint --disable-progress-bar --config .sqlfluff >.sqlfluff.log 2>&1 \
-	    && ! grep WARNING .sqlfluff.log >&2 || { grep -v ' PASS$$' .sqlfluff.log; rm -f .sqlfluff.log; exit 1; } >&2; rm -f .sqlfluff.log
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	    ls sql/migrations/*.sql $$(find supabase/tests -name '*.sql') | xargs -P 2 -n 12 \
+	    $(BIN)/sqlfluff lint --disable-progress-bar --config .sqlfluff >"$$log" 2>&1 \
+	    && ! grep WARNING "$$log" >&2 || { grep -v ' PASS$$' "$$log" >&2; exit 1; }
 	@$(BIN)/squawk --config .squawk.toml sql/migrations/*.up.sql
 
 .PHONY: types
