@@ -11,15 +11,15 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 from realtime import AsyncRealtimeClient, RealtimeSubscribeStates
 
 from strongroom.infrastructure.listening import Listener
 from strongroom.infrastructure.postgres_realtime import PostgresRealtimePublisher
+from strongroom.infrastructure.waking import LONGEST_PAUSE, WakingListener
 from strongroom.transports.base import Transport
 
 log = logging.getLogger("strongroom.realtime")
@@ -32,8 +32,6 @@ JOIN_SECONDS = 10
 
 TOKEN_SECONDS = 20.0
 """How often the token is asked for, to renew that of the channels."""
-
-_LONGEST_PAUSE = 5.0
 
 
 def topic_of(*names: str) -> str:
@@ -52,7 +50,7 @@ def topic_of(*names: str) -> str:
     )
 
 
-class RealtimeListener:
+class RealtimeListener(WakingListener[Names]):
     """One socket for all subscriptions of a store, made again when it is lost."""
 
     def __init__(self, url: str, key: str, token: Token) -> None:
@@ -63,45 +61,17 @@ class RealtimeListener:
             key: the project's key.
             token: returns the present token of whoever listens.
         """
+        super().__init__()
         self._url = url
         self._key = key
         self._token = token
-        self._waiting: defaultdict[Names, set[asyncio.Event]] = defaultdict(set)
         self._joined: dict[Names, Any] = {}
         self._changed = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self.has_heard = False
         self.joins = 0
 
-    @asynccontextmanager
-    async def subscription(self, names: Names) -> AsyncIterator[asyncio.Event]:
-        """Yield an event that is set whenever there may be something new."""
-        woken = asyncio.Event()
-        self._waiting[names].add(woken)
+    def _keys_changed(self) -> None:
+        """Join or leave now, and not when the token is asked for next."""
         self._changed.set()
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._listen(), name="strongroom: Realtime")
-        try:
-            yield woken
-        finally:
-            self._waiting[names].discard(woken)
-            if not self._waiting[names]:
-                del self._waiting[names]
-                self._changed.set()
-            if not self._waiting:
-                await self._stop()
-
-    def doubt(self) -> None:
-        """Something new was found that nothing told of: trust no silence until the next one is told."""
-        self.has_heard = False
-
-    async def _stop(self) -> None:
-        task, self._task = self._task, None
-        self.has_heard = False
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     async def _listen(self) -> None:
         pause = 0.05
@@ -121,7 +91,7 @@ class RealtimeListener:
                 with contextlib.suppress(Exception):
                     await client.close()
             self._wake_all()
-            pause = 0.05 if self.joins > joins else min(2 * pause, _LONGEST_PAUSE)
+            pause = 0.05 if self.joins > joins else min(2 * pause, LONGEST_PAUSE)
             await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311
 
     async def _serve(self, client: AsyncRealtimeClient) -> None:
@@ -176,14 +146,6 @@ class RealtimeListener:
 
         channel.on_broadcast("*", hear)
         await channel.subscribe(follow_state)
-
-    def _wake(self, names: Names) -> None:
-        for woken in self._waiting.get(names, ()):
-            woken.set()
-
-    def _wake_all(self) -> None:
-        for names in self._waiting:
-            self._wake(names)
 
 
 class SupabaseRealtimePublisher(PostgresRealtimePublisher):
