@@ -11,7 +11,16 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, facts, moment, one_line, printable, table, write_json
+from strongroom.cli.output import (
+    console,
+    facts,
+    moment,
+    one_line,
+    print_page,
+    printable,
+    table,
+    write_json,
+)
 from strongroom.models.catalog import Agent
 
 app = typer.Typer(help="Look into the catalog of agents.", no_args_is_help=True)
@@ -37,13 +46,6 @@ async def list_(
         page = await store.agents.list(
             tenant_id=tenant_id, limit=limit, after=after, deleted=deleted
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No agents of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("Agent", "Name", "Latest", "State", "Changed (UTC)")
     for agent in page.items:
         listing.add_row(
@@ -53,9 +55,7 @@ async def list_(
             _state(agent),
             moment(agent.updated_at),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No agents of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

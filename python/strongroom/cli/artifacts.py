@@ -11,7 +11,16 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, facts, moment, one_line, printable, table, write_json
+from strongroom.cli.output import (
+    console,
+    facts,
+    moment,
+    one_line,
+    print_page,
+    printable,
+    table,
+    write_json,
+)
 from strongroom.models.artifacts import Artifact, ArtifactVersion, ArtifactVersionHead
 
 app = typer.Typer(help="Look into artifacts.", no_args_is_help=True)
@@ -53,13 +62,6 @@ async def list_(
             name_prefix=prefix,
             deleted=deleted,
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No artifacts of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("Artifact", "Name", "Versions", "Title", "Changed (UTC)")
     for artifact in page.items:
         listing.add_row(
@@ -69,9 +71,7 @@ async def list_(
             one_line(artifact.title or "-"),
             moment(artifact.updated_at),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No artifacts of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

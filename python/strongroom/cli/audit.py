@@ -10,7 +10,15 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, moment, one_line, printable, table, write_json
+from strongroom.cli.output import (
+    console,
+    moment,
+    one_line,
+    print_page,
+    printable,
+    table,
+    write_json,
+)
 from strongroom.errors import InvalidArgument
 
 app = typer.Typer(help="Read, seal and verify a tenant's audit.", no_args_is_help=True)
@@ -54,13 +62,6 @@ async def list_(
             actor_id=actor,
             direction="backward",
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No audit events of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("Recorded (UTC)", "Action", "Record", "By", "About", "Details", "Sealed")
     for column in listing.columns[:2]:
         column.no_wrap = True
@@ -74,9 +75,7 @@ async def list_(
             Text(one_line(", ".join(f"{k} {v}" for k, v in event.details.items())), style="dim"),
             str(event.position or "-"),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No audit events of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

@@ -15,7 +15,7 @@ from strongroom import file_transfer
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, facts, moment, printable, table, write_json
+from strongroom.cli.output import console, facts, moment, print_page, printable, table, write_json
 from strongroom.errors import InvalidArgument
 from strongroom.models.files import File
 from strongroom.ports.blobs import MIB
@@ -207,13 +207,6 @@ async def list_(
             path_prefix=prefix,
             deleted=deleted,
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No files of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("File", "Path", "Version", "State", "Bytes", "Created (UTC)")
     for file in page.items:
         listing.add_row(
@@ -224,9 +217,7 @@ async def list_(
             "-" if file.size_bytes is None else str(file.size_bytes),
             moment(file.created_at),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No files of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

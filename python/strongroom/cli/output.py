@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,6 +24,8 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+
+from strongroom.models.pages import Page
 
 _DELETE = 0x7F
 _SHOWN = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
@@ -95,6 +97,24 @@ def table(*columns: str, title: str | None = None) -> Table:
     for name in columns:
         made.add_column(name, overflow="fold")
     return made
+
+
+def print_page(page: Page[Any], listing: RenderableType, *, empty: str, as_json: bool) -> None:
+    """Print a page as JSON, or as what shows it for people, and how to go on.
+
+    Args:
+        page: what a port returned.
+        listing: shows it.
+        empty: what to say when there is nothing.
+        as_json: for programs.
+    """
+    if as_json:
+        write_json(page)
+        return
+    out = console()
+    out.print(listing if page.items else Text(empty))
+    if page.next_cursor:
+        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
 
 
 def facts(pairs: dict[str, object]) -> Table:

@@ -10,7 +10,16 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, facts, moment, one_line, printable, table, write_json
+from strongroom.cli.output import (
+    console,
+    facts,
+    moment,
+    one_line,
+    print_page,
+    printable,
+    table,
+    write_json,
+)
 from strongroom.models.interactions import Interaction
 from strongroom.models.runs import Run, RunEvent, RunStatus
 
@@ -49,13 +58,6 @@ async def list_(
             conversation_id=conversation,
             status=wanted,
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No runs of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("Run", "Status", "Attempt", "Created (UTC)", "Ended (UTC)")
     for run in page.items:
         listing.add_row(
@@ -65,9 +67,7 @@ async def list_(
             moment(run.created_at),
             moment(run.finished_at),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No runs of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

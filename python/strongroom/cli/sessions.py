@@ -10,7 +10,7 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, facts, moment, printable, table, write_json
+from strongroom.cli.output import console, facts, moment, print_page, printable, table, write_json
 from strongroom.cli.transcripts import print_messages
 from strongroom.errors import NotFound
 
@@ -39,13 +39,6 @@ async def list_(
         page = await store.memory.inspector.list_conversations(
             tenant_id=tenant_id, limit=limit, after=after, user_id=user
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No sessions of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("Reference", "Session", "User", "Messages", "Changed (UTC)")
     for row in page.items:
         listing.add_row(
@@ -55,9 +48,7 @@ async def list_(
             str(row.message_count),
             moment(row.updated_at),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No sessions of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, moment, printable, table, write_json
+from strongroom.cli.output import console, moment, print_page, printable, table, write_json
 from strongroom.errors import NotFound
 from strongroom.models.base import JsonValue
 
@@ -43,13 +43,6 @@ async def list_(
     tenant_id = require_tenant(tenant)
     async with open_store(url, pooler=pooler, timeout=timeout) as store:
         page = await store.transcripts.list_scopes(tenant_id=tenant_id, limit=limit, after=after)
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No transcripts of {printable(tenant_id)}."))
-        return Exit.OK
     listing = table("Scope", "Messages", "Version", "Changed (UTC)")
     for head in page.items:
         listing.add_row(
@@ -58,9 +51,7 @@ async def list_(
             str(head.version),
             moment(head.updated_at),
         )
-    out.print(listing)
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(page, listing, empty=f"No transcripts of {printable(tenant_id)}.", as_json=as_json)
     return Exit.OK
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
-from strongroom.cli.output import console, printable, table, write_json
+from strongroom.cli.output import print_page, printable, table
 from strongroom.models.usage import Cost, UsageKey, UsageSum
 
 BAR = 24
@@ -60,16 +60,9 @@ async def usage(
             after=after,
             direction="backward" if by == "day" else "forward",
         )
-    if as_json:
-        write_json(page)
-        return Exit.OK
-    out = console()
-    if not page.items:
-        out.print(Text(f"No usage of {printable(tenant_id)}."))
-        return Exit.OK
-    out.print(chart(page.items, by))
-    if page.next_cursor:
-        out.print(Text(f"Next page: --after {page.next_cursor}", style="dim"), soft_wrap=True)
+    print_page(
+        page, chart(page.items, by), empty=f"No usage of {printable(tenant_id)}.", as_json=as_json
+    )
     return Exit.OK
 
 
