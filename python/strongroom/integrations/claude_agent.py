@@ -9,6 +9,7 @@ from claude_agent_sdk.types import SessionStore
 
 from strongroom.ids import new_id
 from strongroom.integrations.bridge import AnyStore, Bridge
+from strongroom.integrations.pages import PAGE, all_records, all_sessions
 from strongroom.models.base import JsonObject, JsonValue
 from strongroom.models.frameworks import FrameworkSession, NewFrameworkRecord
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     )
 
 FRAMEWORK = "claude_agent"
-PAGE = 500
 
 
 class StrongroomSessionStore(SessionStore):
@@ -89,22 +89,12 @@ class StrongroomSessionStore(SessionStore):
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return all entries of a transcript in order; None when there are none."""
-        found: list[SessionStoreEntry] = []
-        cursor = None
-        while True:
-            page = await self._bridge.run(
-                self._store.frameworks.list(
-                    tenant_id=self._tenant_id,
-                    framework=FRAMEWORK,
-                    path=_path(key),
-                    limit=PAGE,
-                    after=cursor,
-                )
+        records = await self._bridge.run(
+            all_records(
+                self._store, tenant_id=self._tenant_id, framework=FRAMEWORK, path=_path(key)
             )
-            found.extend(cast("SessionStoreEntry", record.content) for record in page.items)
-            cursor = page.next_cursor
-            if cursor is None:
-                return found or None
+        )
+        return [cast("SessionStoreEntry", record.content) for record in records] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """Return the sessions of a project, with when they last changed."""
@@ -142,22 +132,9 @@ class StrongroomSessionStore(SessionStore):
         )
 
     async def _sessions(self, path: list[str]) -> list[FrameworkSession]:
-        found: list[FrameworkSession] = []
-        cursor = None
-        while True:
-            page = await self._bridge.run(
-                self._store.frameworks.list_sessions(
-                    tenant_id=self._tenant_id,
-                    framework=FRAMEWORK,
-                    path=path,
-                    limit=PAGE,
-                    after=cursor,
-                )
-            )
-            found.extend(page.items)
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
+        return await self._bridge.run(
+            all_sessions(self._store, tenant_id=self._tenant_id, framework=FRAMEWORK, path=path)
+        )
 
 
 def _path(key: SessionKey) -> list[str]:
