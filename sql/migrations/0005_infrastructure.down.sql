@@ -53,6 +53,7 @@ drop function strongroom.claim_jobs;
 drop function strongroom_private.check_claim;
 drop function strongroom_private.dispatch_jobs;
 drop function strongroom_private.take_jobs;
+drop function strongroom_private.write_job_claims;
 drop function strongroom_private.find_next_ready_tenant;
 drop function strongroom_private.mature_jobs;
 drop function strongroom.list_jobs;

@@ -795,6 +795,64 @@ $$;
 comment on function strongroom_private.find_next_ready_tenant(text[], text) is
     'The first tenant after this one with a ready job in one of these queues. For the dispatcher.';
 
+create function strongroom_private.write_job_claims(
+    p_tenant_id text,
+    p_job_ids text[],
+    p_worker_id text,
+    p_lease_seconds double precision
+)
+returns setof strongroom.job_details
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+begin
+    return query
+    update strongroom.jobs as j
+    set status = 'running',
+        is_ready = false,
+        attempt = j.attempt + 1,
+        claim_token = nextval('strongroom.job_claim_tokens'),
+        worker_id = p_worker_id,
+        lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
+        claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
+        started_at = coalesce(j.started_at, clock_timestamp()),
+        updated_at = clock_timestamp()
+    where j.tenant_id = p_tenant_id
+        and j.id = any (p_job_ids)
+    returning
+        j.tenant_id,
+        j.id,
+        j.queue,
+        j.kind,
+        j.payload,
+        j.dedupe_key,
+        j.priority,
+        j.status,
+        j.attempt,
+        j.max_attempts,
+        j.backoff_seconds,
+        j.max_backoff_seconds,
+        j.available_at,
+        j.lease_expires_at,
+        j.claim_token,
+        j.worker_id,
+        j.error,
+        j.created_at,
+        j.started_at,
+        j.finished_at,
+        j.updated_at;
+end
+$$;
+comment on function strongroom_private.write_job_claims(
+    text, text[], text, double precision
+) is
+    'Write the claims of jobs that the caller has locked, each with a new token, and return them:'
+    ' what a claim is stands here alone.';
+
 create function strongroom_private.take_jobs(
     p_tenant_id text,
     p_queues text[],
@@ -825,18 +883,10 @@ begin
     foreach v_queue in array p_queues loop
         -- An array, not a join: the rows to lock are chosen once, in the order of the index.
         return query
-        update strongroom.jobs as j
-        set status = 'running',
-            is_ready = false,
-            attempt = j.attempt + 1,
-            claim_token = nextval('strongroom.job_claim_tokens'),
-            worker_id = p_worker_id,
-            lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
-            claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
-            started_at = coalesce(j.started_at, clock_timestamp()),
-            updated_at = clock_timestamp()
-        where j.tenant_id = p_tenant_id
-            and j.id = any (array(
+        select c.*
+        from strongroom_private.write_job_claims(
+            p_tenant_id,
+            array(
                 select r.id
                 from strongroom.jobs as r
                 where r.is_ready
@@ -848,29 +898,10 @@ begin
                     r.id
                 limit p_limit - v_taken
                 for update skip locked
-            ))
-        returning
-            j.tenant_id,
-            j.id,
-            j.queue,
-            j.kind,
-            j.payload,
-            j.dedupe_key,
-            j.priority,
-            j.status,
-            j.attempt,
-            j.max_attempts,
-            j.backoff_seconds,
-            j.max_backoff_seconds,
-            j.available_at,
-            j.lease_expires_at,
-            j.claim_token,
-            j.worker_id,
-            j.error,
-            j.created_at,
-            j.started_at,
-            j.finished_at,
-            j.updated_at;
+            ),
+            p_worker_id,
+            p_lease_seconds
+        ) as c;
         get diagnostics v_count = row_count;
         v_taken := v_taken + v_count;
         exit when v_taken >= p_limit;
@@ -1085,40 +1116,10 @@ begin
             and j.id = p_job_id;
     end if;
     return query
-    update strongroom.jobs as j
-    set status = 'running',
-        is_ready = false,
-        attempt = j.attempt + 1,
-        claim_token = nextval('strongroom.job_claim_tokens'),
-        worker_id = p_worker_id,
-        lease_expires_at = v_now + make_interval(secs => p_lease_seconds),
-        claimable_at = v_now + make_interval(secs => p_lease_seconds),
-        started_at = coalesce(j.started_at, v_now),
-        updated_at = v_now
-    where j.tenant_id = p_tenant_id
-        and j.id = p_job_id
-    returning
-        j.tenant_id,
-        j.id,
-        j.queue,
-        j.kind,
-        j.payload,
-        j.dedupe_key,
-        j.priority,
-        j.status,
-        j.attempt,
-        j.max_attempts,
-        j.backoff_seconds,
-        j.max_backoff_seconds,
-        j.available_at,
-        j.lease_expires_at,
-        j.claim_token,
-        j.worker_id,
-        j.error,
-        j.created_at,
-        j.started_at,
-        j.finished_at,
-        j.updated_at;
+    select c.*
+    from strongroom_private.write_job_claims(
+        p_tenant_id, array[p_job_id], p_worker_id, p_lease_seconds
+    ) as c;
 end
 $$;
 comment on function strongroom.claim_job(text, text, text, double precision) is
@@ -2600,6 +2601,7 @@ select strongroom_private.publish_grant(
         strongroom_private.check_seconds,
         strongroom_private.dispatch_jobs,
         strongroom_private.check_claim,
+        strongroom_private.write_job_claims,
         strongroom_private.fail_stale_job_claim,
         strongroom_private.fail_missed_job,
         strongroom_private.check_job_claims,

@@ -314,6 +314,7 @@ select is(
         -- Nor is it planned anew for each call: for these that took longer than the work.
         when f.name in (
             'strongroom.complete_jobs',
+            'strongroom_private.write_job_claims',
             'strongroom.acquire_lock',
             'strongroom.renew_lock',
             'strongroom.release_lock',

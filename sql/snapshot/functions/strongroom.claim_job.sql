@@ -36,40 +36,10 @@ begin
             and j.id = p_job_id;
     end if;
     return query
-    update strongroom.jobs as j
-    set status = 'running',
-        is_ready = false,
-        attempt = j.attempt + 1,
-        claim_token = nextval('strongroom.job_claim_tokens'),
-        worker_id = p_worker_id,
-        lease_expires_at = v_now + make_interval(secs => p_lease_seconds),
-        claimable_at = v_now + make_interval(secs => p_lease_seconds),
-        started_at = coalesce(j.started_at, v_now),
-        updated_at = v_now
-    where j.tenant_id = p_tenant_id
-        and j.id = p_job_id
-    returning
-        j.tenant_id,
-        j.id,
-        j.queue,
-        j.kind,
-        j.payload,
-        j.dedupe_key,
-        j.priority,
-        j.status,
-        j.attempt,
-        j.max_attempts,
-        j.backoff_seconds,
-        j.max_backoff_seconds,
-        j.available_at,
-        j.lease_expires_at,
-        j.claim_token,
-        j.worker_id,
-        j.error,
-        j.created_at,
-        j.started_at,
-        j.finished_at,
-        j.updated_at;
+    select c.*
+    from strongroom_private.write_job_claims(
+        p_tenant_id, array[p_job_id], p_worker_id, p_lease_seconds
+    ) as c;
 end
 $function$;
 

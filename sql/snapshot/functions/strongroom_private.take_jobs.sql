@@ -23,18 +23,10 @@ begin
     foreach v_queue in array p_queues loop
         -- An array, not a join: the rows to lock are chosen once, in the order of the index.
         return query
-        update strongroom.jobs as j
-        set status = 'running',
-            is_ready = false,
-            attempt = j.attempt + 1,
-            claim_token = nextval('strongroom.job_claim_tokens'),
-            worker_id = p_worker_id,
-            lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
-            claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
-            started_at = coalesce(j.started_at, clock_timestamp()),
-            updated_at = clock_timestamp()
-        where j.tenant_id = p_tenant_id
-            and j.id = any (array(
+        select c.*
+        from strongroom_private.write_job_claims(
+            p_tenant_id,
+            array(
                 select r.id
                 from strongroom.jobs as r
                 where r.is_ready
@@ -46,29 +38,10 @@ begin
                     r.id
                 limit p_limit - v_taken
                 for update skip locked
-            ))
-        returning
-            j.tenant_id,
-            j.id,
-            j.queue,
-            j.kind,
-            j.payload,
-            j.dedupe_key,
-            j.priority,
-            j.status,
-            j.attempt,
-            j.max_attempts,
-            j.backoff_seconds,
-            j.max_backoff_seconds,
-            j.available_at,
-            j.lease_expires_at,
-            j.claim_token,
-            j.worker_id,
-            j.error,
-            j.created_at,
-            j.started_at,
-            j.finished_at,
-            j.updated_at;
+            ),
+            p_worker_id,
+            p_lease_seconds
+        ) as c;
         get diagnostics v_count = row_count;
         v_taken := v_taken + v_count;
         exit when v_taken >= p_limit;
