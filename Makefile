@@ -123,8 +123,8 @@ test-supabase: $(READY) ## The whole suite over Supabase's API, and Realtime, wi
 	    tests/platform/test_storage.py $(ARGS)
 
 .PHONY: test-adapters
-test-adapters: setup ## Redis, BullMQ and S3: the suite's sections and kills, on servers that it starts (Debian's redis-server, Node)
-	@$(PYTEST) $(PARALLEL) tests/adapters tests/conformance/test_blob_stores.py $(ARGS)
+test-adapters: setup ## Redis, BullMQ, and every blob store: the suite's sections and kills, on servers that it starts (Debian's redis-server, Node)
+	@$(PYTEST) $(PARALLEL) tests/adapters tests/conformance/test_blob_stores.py tests/platform/test_storage.py $(ARGS)
 
 .PHONY: test-web
 test-web: setup ## examples/chat-web in Chromium: two tenants, live, over dropped sockets (Node, Debian's chromium)

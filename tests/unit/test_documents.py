@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import strongroom
+from strongroom.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), ROOT / "sql/README.md", ROOT / "examples/README.md"]
@@ -75,3 +77,17 @@ def test_security_counts_the_definer_functions_right() -> None:
     for tens in ("twenty", "thirty", "forty"):
         words += [tens, *(f"{tens}-{ones}" for ones in words[1:10])]
     assert f"{words[definers]} of them" in (ROOT / "SECURITY.md").read_text()
+
+
+def test_the_readme_names_every_command() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## The command line")[1]
+    named = set()
+    for words in re.findall(r"`([^`]+)`", section.split("\n## ")[0]):
+        group, *rest = words.split()
+        verbs = [verb for verb in rest if re.fullmatch(r"[a-z-]+", verb)]
+        named |= {f"{group} {verb}" for verb in verbs} or {group}
+    there = set()
+    for name, found in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        there |= {f"{name} {verb}" for verb in getattr(found, "commands", {})} or {name}
+    assert there - named == set(), "the README does not name these"
+    assert named & {"demo", "worker", "migrate down"} == {"demo", "worker", "migrate down"}
