@@ -14,7 +14,7 @@ from strongroom.drift import (
     hash_objects,
     make_fingerprint,
 )
-from tests.migrations.steps import FINGERPRINT, STEPS, drifts, go_up, objects, query
+from tests.migrations.steps import FINGERPRINT, STEPS, drifts, objects, query
 from tests.migrations.stories import FIRST_OBJECT
 from tests.servers import Database
 
@@ -202,8 +202,7 @@ def test_a_partly_migrated_database_is_measured_by_its_version(
     step: object, make_database: Callable[..., Database]
 ) -> None:
     version = STEPS.index(step) + 1  # type: ignore[arg-type]
-    database = make_database(installed=False)
-    go_up(database, version)
+    database = make_database(version=version)
     assert drifts(database, version) == []
     if version < len(STEPS):
         assert f"missing: {FIRST_OBJECT[version + 1]}" in drifts(database)

@@ -109,12 +109,14 @@ def test_all_in_one_transaction_is_fine(empty_database: Database) -> None:
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
 @pytest.mark.parametrize("level", ["serializable", "repeatable read"])
-def test_other_isolation_levels_are_fine(level: str, step: Step, empty_database: Database) -> None:
-    go_up(empty_database, step.version - 1)
-    with psycopg.connect(empty_database.migrator_url) as connection:
+def test_other_isolation_levels_are_fine(
+    level: str, step: Step, make_database: EmptyDatabase
+) -> None:
+    database = make_database(version=step.version - 1)
+    with psycopg.connect(database.migrator_url) as connection:
         connection.execute(f"set transaction isolation level {level}".encode())
         connection.execute(step.up.encode())
-    assert drifts(empty_database, step.version) == []
+    assert drifts(database, step.version) == []
 
 
 def _run_on(
@@ -134,44 +136,44 @@ def _run_on(
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_statement_by_statement_is_refused_at_the_start(
-    step: Step, empty_database: Database
+    step: Step, make_database: EmptyDatabase
 ) -> None:
-    go_up(empty_database, step.version - 1)
-    before = catalog(empty_database)
-    with empty_database.connect(user=empty_database.migrator) as connection:
+    database = make_database(version=step.version - 1)
+    before = catalog(database)
+    with database.connect(user=database.migrator) as connection:
         error = _run_on(connection, step.up, at_most=1)[0]
     code, message, detail = refusal(error)
     assert (code, detail) == ("SR041", {"version": step.version})
     assert "one transaction" in message
     assert "--single-transaction" in str(error.diag.message_hint)
-    assert catalog(empty_database) == before
+    assert catalog(database) == before
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_a_way_back_run_past_its_refusal_deletes_nothing(
-    step: Step, empty_database: Database
+    step: Step, make_database: EmptyDatabase
 ) -> None:
-    go_up(empty_database, step.version)
+    database = make_database(version=step.version)
     if step.version == 1:
-        grant_host(empty_database)
-        stories.fill(empty_database, 1)
-    before = catalog(empty_database)
-    with empty_database.connect(user=empty_database.migrator) as connection:
+        grant_host(database)
+        stories.fill(database, 1)
+    before = catalog(database)
+    with database.connect(user=database.migrator) as connection:
         errors = _run_on(connection, step.down)
     assert refusal(errors[0])[0] == "SR041"
     assert len(errors) > 5
-    assert catalog(empty_database) == before
-    assert drifts(empty_database, step.version) == []
+    assert catalog(database) == before
+    assert drifts(database, step.version) == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
-def test_an_up_run_past_its_refusal_makes_nothing(step: Step, empty_database: Database) -> None:
-    go_up(empty_database, step.version - 1)
-    before = catalog(empty_database)
-    with empty_database.connect(user=empty_database.migrator) as connection:
+def test_an_up_run_past_its_refusal_makes_nothing(step: Step, make_database: EmptyDatabase) -> None:
+    database = make_database(version=step.version - 1)
+    before = catalog(database)
+    with database.connect(user=database.migrator) as connection:
         errors = _run_on(connection, step.up)
     assert refusal(errors[0])[0] == "SR041"
-    assert catalog(empty_database) == before
+    assert catalog(database) == before
 
 
 # Once, in order, alone
@@ -270,34 +272,34 @@ def _waits_for(database: Database, rival: Rival, other: psycopg.Connection) -> C
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
-def test_two_appliers_take_turns(step: Step, empty_database: Database) -> None:
-    go_up(empty_database, step.version - 1)
-    with psycopg.connect(empty_database.migrator_url) as first:
+def test_two_appliers_take_turns(step: Step, make_database: EmptyDatabase) -> None:
+    database = make_database(version=step.version - 1)
+    with psycopg.connect(database.migrator_url) as first:
         first.execute(step.up.encode())
-        with _rival(empty_database, step.up) as rival:
+        with _rival(database, step.up) as rival:
             eventually(
-                _waits_for(empty_database, rival, first),
+                _waits_for(database, rival, first),
                 "the second applier waits for the first one's advisory lock",
             )
             first.commit()
             errors = rival.finish()
     assert [refusal(error)[0] for error in errors] == ["SR041"]
     assert "applied already" in refusal(errors[0])[1]
-    assert drifts(empty_database, step.version) == []
+    assert drifts(database, step.version) == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_the_second_applier_goes_on_when_the_first_fails(
-    step: Step, empty_database: Database
+    step: Step, make_database: EmptyDatabase
 ) -> None:
-    go_up(empty_database, step.version - 1)
-    with psycopg.connect(empty_database.migrator_url) as first:
+    database = make_database(version=step.version - 1)
+    with psycopg.connect(database.migrator_url) as first:
         first.execute(step.up.encode())
-        with _rival(empty_database, step.up) as rival:
-            eventually(_waits_for(empty_database, rival, first), "the second applier waits")
+        with _rival(database, step.up) as rival:
+            eventually(_waits_for(database, rival, first), "the second applier waits")
             first.rollback()
             assert rival.finish() == []
-    assert drifts(empty_database, step.version) == []
+    assert drifts(database, step.version) == []
 
 
 # What a failure leaves: report B29
@@ -370,36 +372,38 @@ def _fail_and_mend(database: Database, url: str) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
-def test_a_killed_applier_leaves_nothing(step: Step, empty_database: Database) -> None:
-    go_up(empty_database, step.version - 1)
-    before = catalog(empty_database)
-    with empty_database.connect(user=empty_database.migrator) as connection:
+def test_a_killed_applier_leaves_nothing(step: Step, make_database: EmptyDatabase) -> None:
+    database = make_database(version=step.version - 1)
+    before = catalog(database)
+    with database.connect(user=database.migrator) as connection:
         pid = connection.info.backend_pid
         connection.execute("begin")
         connection.execute(step.up.encode())
-        assert query(empty_database, LOCKS) == [(1,)]
-        query(empty_database, "select pg_terminate_backend(%s, 10000)", [pid])
+        assert query(database, LOCKS) == [(1,)]
+        query(database, "select pg_terminate_backend(%s, 10000)", [pid])
         with pytest.raises(psycopg.OperationalError):
             connection.execute("commit")
-    assert catalog(empty_database) == before
-    assert query(empty_database, LOCKS) == [(0,)]
-    _apply_elsewhere(empty_database, step.up)
-    assert drifts(empty_database, step.version) == []
+    assert catalog(database) == before
+    assert query(database, LOCKS) == [(0,)]
+    _apply_elsewhere(database, step.up)
+    assert drifts(database, step.version) == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)
-def test_a_failure_at_any_statement_leaves_nothing(step: Step, empty_database: Database) -> None:
+def test_a_failure_at_any_statement_leaves_nothing(
+    step: Step, make_database: EmptyDatabase
+) -> None:
     """At some ten places spread over the file, after the last statement among them."""
-    go_up(empty_database, step.version - 1)
-    before = catalog(empty_database)
+    database = make_database(version=step.version - 1)
+    before = catalog(database)
     statements = list(split(step.up))
     places = sorted({*range(2, len(statements), max(1, len(statements) // 8)), len(statements)})
     for place in places:
         broken = [*statements[:place], "select 1 / 0;", *statements[place:]]
-        with empty_database.connect(user=empty_database.migrator) as connection:
+        with database.connect(user=database.migrator) as connection:
             with pytest.raises(psycopg.errors.DivisionByZero):
                 run_script(connection, "\n".join(broken))
-            assert json.dumps(sorted(map(str, catalog(empty_database) ^ before))) == "[]"
-    go_up(empty_database, step.version, after=step.version - 1)
-    go_down(empty_database, step.version - 1)
-    assert catalog(empty_database) == before
+            assert json.dumps(sorted(map(str, catalog(database) ^ before))) == "[]"
+    go_up(database, step.version, after=step.version - 1)
+    go_down(database, step.version - 1)
+    assert catalog(database) == before

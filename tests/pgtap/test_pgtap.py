@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from tests.pgtap.damages import DAMAGES
 from tests.pgtap.prove import FILES, STORIES, load_pgtap, prove
 from tests.servers import Database, Templates, require
-from tests.servers.databases import dropped_after
+from tests.servers.databases import copy_of
 
 STAGES = [("pg15", "superuser"), ("pg18", "superuser"), ("pg18", "owner"), ("pg18", "supabase")]
 
@@ -76,8 +75,7 @@ def test_no_test_file_is_overlooked() -> None:
 @pytest.mark.parametrize(("story", "damage"), DAMAGES)
 def test_story_can_fail(stages: Callable[[str, str], Database], story: str, damage: str) -> None:
     stage = stages("pg18", "superuser")
-    copy = replace(stage, name=stage.server.create_database(template=stage.name))
-    with dropped_after(copy) as database:
+    with copy_of(stage) as database:
         with database.connect() as connection:
             connection.execute(damage.encode())
         result = prove(database, STORIES / f"{story}.sql")

@@ -11,7 +11,7 @@ a killed pytest leaves nothing behind.
 Tests log in as several roles without a password, so a server of yours has to trust local logins.
 """
 
-from .catalog import SERVER_NAMES, ServerPark, main_server_name
+from .catalog import NEWEST_AND_OLDEST, SERVER_NAMES, ServerPark, main_server_name
 from .databases import Database, Templates, Variant
 from .pgbouncer import PgBouncer
 from .requirements import require
@@ -19,6 +19,7 @@ from .server import LocalServer, Server
 from .waiting import eventually
 
 __all__ = [
+    "NEWEST_AND_OLDEST",
     "SERVER_NAMES",
     "Database",
     "LocalServer",

@@ -77,6 +77,7 @@ def main_server_name() -> str:
 
 # What `every_server` stands for: all of ours, or only the one that the environment asks for.
 SERVER_NAMES = [main_server_name()] if os.environ.get("STRONGROOM_TEST_SERVER") else list(_SOURCES)
+NEWEST_AND_OLDEST = list(dict.fromkeys((SERVER_NAMES[0], SERVER_NAMES[-1])))
 
 
 def describe() -> list[str]:

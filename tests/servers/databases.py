@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psycopg
@@ -185,10 +185,10 @@ def migration_files(folder: Path = MIGRATIONS) -> list[Path]:
     return files
 
 
-def install(database: Database, folder: Path = MIGRATIONS) -> None:
-    """Run all migrations as the migrating role, each in one transaction."""
+def install(database: Database, files: list[Path] | None = None) -> None:
+    """Run migrations, by default all, as the migrating role, each in one transaction."""
     with database.connect(user=database.migrator) as connection:
-        for file in migration_files(folder):
+        for file in migration_files() if files is None else files:
             try:
                 run_script(connection, file.read_text())
             except psycopg.Error as error:
@@ -211,8 +211,8 @@ class Templates:
 
     park: ServerPark
     migrations: Path = MIGRATIONS
-    _made: dict[tuple[str, str], str] = field(default_factory=dict)
-    _failed: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    _made: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    _failed: dict[tuple[str, str, int], Exception] = field(default_factory=dict)
 
     def empty(
         self, variant: str = "superuser", server: str | None = None, *, pgvector: bool = True
@@ -234,31 +234,58 @@ class Templates:
             _prepare_pgvector(variant, running, database)
         return database
 
-    def copy(self, variant: str = "superuser", server: str | None = None) -> Database:
-        """Make a database with the schema, as this way of installing leaves it."""
+    def copy(
+        self, variant: str = "superuser", server: str | None = None, *, version: int | None = None
+    ) -> Database:
+        """Make a database with the schema, or its first versions, as this way of installing leaves it."""
+        files = migration_files(self.migrations)
+        version = len(files) if version is None else version
         way = VARIANTS[variant]
         running = self.park.get(server, way.kind)
-        template = self._template(variant, running, server)
+        template = self._template(variant, running, server, files[:version])
         owner = way.migrator or running.superuser
         return way.describe(running, running.create_database(template=template, owner=owner))
 
-    def _template(self, variant: str, running: Server, server: str | None) -> str:
-        key = (running.name, variant)
+    def _template(
+        self, variant: str, running: Server, server: str | None, files: list[Path]
+    ) -> str:
+        key = (running.name, variant, len(files))
         if key in self._failed:
             # Every test that needs it fails, with the first failure as the reason.
             pytest.fail(
                 f"the template {key} could not be built: {self._failed[key]}", pytrace=False
             )
         if key not in self._made:
-            database = self.empty(variant, server)
             try:
-                install(database, self.migrations)
-                grant_host(database)
+                self._made[key] = self._build(variant, running, server, files)
             except Exception as error:
                 self._failed[key] = error
                 raise
-            self._made[key] = database.name
         return self._made[key]
+
+    def _build(self, variant: str, running: Server, server: str | None, files: list[Path]) -> str:
+        """Build a template on the one that comes nearest to it."""
+        before = max(
+            (
+                n
+                for name, way, n in self._made
+                if (name, way) == (running.name, variant) and n <= len(files)
+            ),
+            default=0,
+        )
+        if before:
+            way = VARIANTS[variant]
+            name = running.create_database(
+                template=self._made[running.name, variant, before],
+                owner=way.migrator or running.superuser,
+            )
+            database = way.describe(running, name)
+        else:
+            database = self.empty(variant, server)
+        install(database, files[before:])
+        if files:
+            grant_host(database)
+        return database.name
 
 
 @contextmanager
@@ -268,3 +295,11 @@ def dropped_after(database: Database) -> Iterator[Database]:
         yield database
     finally:
         database.drop()
+
+
+@contextmanager
+def copy_of(database: Database) -> Iterator[Database]:
+    """Hand out a copy of a database that nobody is connected to, with its rows, and drop it afterwards."""
+    name = database.server.create_database(template=database.name, owner=database.migrator)
+    with dropped_after(replace(database, name=name)) as copy:
+        yield copy

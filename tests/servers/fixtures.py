@@ -49,8 +49,9 @@ def make_database(templates: Templates) -> Iterator[Callable[..., Database]]:
     """Make databases, dropped afterwards: ``make_database("owner", server="pg16")``.
 
     The first argument is the way of installing: ``superuser`` (default), ``owner``, ``owner_bare``
-    or ``supabase``. With ``installed=False`` all is prepared for the migrations, and none has run; then
-    with ``pgvector=False`` that extension is not there yet.
+    or ``supabase``. With ``version=3`` only the first three migrations have run. With ``installed=False``
+    all is prepared for the migrations, and none has run; then with ``pgvector=False`` that extension is
+    not there yet.
     """
     with ExitStack() as stack:
 
@@ -58,11 +59,13 @@ def make_database(templates: Templates) -> Iterator[Callable[..., Database]]:
             variant: str = "superuser",
             *,
             server: str | None = None,
+            version: int | None = None,
             installed: bool = True,
             pgvector: bool = True,
         ) -> Database:
             if installed:
-                return stack.enter_context(dropped_after(templates.copy(variant, server)))
+                copy = templates.copy(variant, server, version=version)
+                return stack.enter_context(dropped_after(copy))
             empty = templates.empty(variant, server, pgvector=pgvector)
             return stack.enter_context(dropped_after(empty))
 
