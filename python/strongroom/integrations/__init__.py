@@ -9,7 +9,7 @@
 | ``google_adk`` | Google ADK | ``StrongroomSessionService``, ``...MemoryService``, ``...ArtifactService`` |
 | ``strands`` | Strands Agents | ``StrongroomSessionRepository`` |
 | ``llama_index`` | LlamaIndex | ``StrongroomChatStore`` |
-| ``pydantic_ai`` | Pydantic AI | ``StrongroomHistory`` |
+| ``pydantic_ai`` | Pydantic AI | ``StrongroomHistory``, ``StrongroomStepStore`` |
 
 Each is thin, on :class:`strongroom.ports.FrameworkStore`, and bound to one tenant when it is made:
 neither a model nor a framework's call can name another.

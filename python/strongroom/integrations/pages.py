@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from strongroom.client import Ports
-from strongroom.models.frameworks import FoundFrameworkRecord, FrameworkRecord, FrameworkSession
+from strongroom.models.frameworks import (
+    FoundFrameworkRecord,
+    FrameworkCondition,
+    FrameworkRecord,
+    FrameworkSession,
+)
 
 PAGE = 500
 PAGE_OF_VALUES = 100
@@ -31,9 +38,15 @@ async def all_records(
 
 
 async def all_values(
-    store: Ports, *, tenant_id: str, framework: str, path: list[str], collection: str
+    store: Ports,
+    *,
+    tenant_id: str,
+    framework: str,
+    path: list[str],
+    collection: str,
+    filter: Sequence[FrameworkCondition] = (),
 ) -> list[FoundFrameworkRecord]:
-    """Return every keyed record of a session, by key."""
+    """Return every keyed record of a session that passes a filter, by key."""
     found: list[FoundFrameworkRecord] = []
     after = None
     while True:
@@ -42,6 +55,7 @@ async def all_values(
             framework=framework,
             path=path,
             collection=collection,
+            filter=filter,
             key_prefix="",
             after_key=after,
             limit=PAGE_OF_VALUES,

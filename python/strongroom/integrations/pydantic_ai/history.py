@@ -1,16 +1,15 @@
-"""Pydantic AI: its message history, kept in strongroom. Extra: ``pydantic-ai``."""
+"""Pydantic AI's message history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessage
 
 from strongroom.ids import new_id
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.integrations.pages import PAGE, all_records
-from strongroom.models.base import JsonValue
+from strongroom.integrations.pydantic_ai.messages import read, written
 from strongroom.models.frameworks import NewFrameworkRecord
 
 FRAMEWORK = "pydantic_ai"
@@ -52,7 +51,7 @@ class StrongroomHistory:
                 self._store, tenant_id=self._tenant_id, framework=FRAMEWORK, path=self._path
             )
         )
-        return ModelMessagesTypeAdapter.validate_python([record.content for record in found])
+        return read([record.content for record in found])
 
     async def append(
         self, messages: Sequence[ModelMessage], *, append_id: str | None = None
@@ -66,15 +65,13 @@ class StrongroomHistory:
 
         Raises:
             AlreadyExists: SR011, the id was used for other messages, or it is another person's.
+            InvalidArgument: SR001, a message holds what Pydantic AI cannot write as JSON.
             InvalidText: SR003, a message holds text that PostgreSQL cannot store.
         """
-        contents = cast(
-            "list[JsonValue]", ModelMessagesTypeAdapter.dump_python([*messages], mode="json")
-        )
         given = append_id or new_id()
         records = [
             NewFrameworkRecord(key=f"{given}:{place}", content=content)
-            for place, content in enumerate(contents)
+            for place, content in enumerate(written(messages))
         ]
         if records:
             await self._bridge.run(self._append(records))
