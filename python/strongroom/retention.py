@@ -63,7 +63,8 @@ async def sweep_until_done(
             place = (one.tenant_id, one.kind)
             before = totals[place].row_count if place in totals else 0
             totals[place] = one.replace(row_count=before + one.row_count)
-        if not any(one.has_more for one in step):
+        # What a sweep of all tenants has finished is not due any more, so the next step shows others.
+        if not step or not (tenant_id is None or any(one.has_more for one in step)):
             return tuple(totals[place] for place in sorted(totals))
 
 

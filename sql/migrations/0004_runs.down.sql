@@ -89,7 +89,6 @@ drop function strongroom_private.wake_workers;
 drop type strongroom.created_run;
 drop view strongroom.run_details;
 drop table strongroom.runs;
-drop function strongroom_private.is_dispatching;
 drop function strongroom_private.check_run_transition;
 drop function strongroom_private.is_final_run_status;
 drop function strongroom_private.list_run_transitions;

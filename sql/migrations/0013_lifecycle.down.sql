@@ -20,7 +20,9 @@ select strongroom_private.begin_reversal(
 delete from strongroom_private.retention_kinds as k
 where k.kind in ('interactions', 'approval_grants', 'jobs', 'memories', 'tool_outputs');
 
+drop function strongroom_private.schedule_audit_seals;
 drop function strongroom_private.schedule_retention;
+drop function strongroom_private.schedule_call;
 drop function strongroom.sweep_retention;
 drop function strongroom_private.list_tenants_to_sweep;
 drop function strongroom_private.sweep_records;

@@ -452,6 +452,27 @@ comment on function strongroom_private.is_trusted() is
     'Whether the running statement has a host''s rights: a host itself, or a reviewed definer'
     ' function. Permission rules of policies ask this; tenant rules never do.';
 
+create function strongroom_private.is_dispatching()
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- The setting alone is worth nothing: it counts only where the statement has the owner's
+    -- rights, that is, inside the definer function that sets it.
+    return coalesce(current_setting('strongroom.dispatching', true), '') = 'on'
+        and current_user = (
+            select pg_get_userbyid(n.nspowner)
+            from pg_namespace as n
+            where n.nspname = 'strongroom'
+        );
+end
+$$;
+comment on function strongroom_private.is_dispatching() is
+    'Whether this statement belongs to a definer function that hands out work across tenants.'
+    ' Policies of claimable tables ask it, for owners who are bound by row security.';
+
 create function strongroom_private.read_claims()
 returns jsonb
 language plpgsql
@@ -2731,10 +2752,14 @@ alter table strongroom.audit_events force row level security;
 create policy hosts_read on strongroom.audit_events
     for select
     using (
-        tenant_id = (select strongroom_private.current_tenant())
-        and (select strongroom_private.is_trusted())
+        (
+            tenant_id = (select strongroom_private.current_tenant())
+            and (select strongroom_private.is_trusted())
+        )
+        or (select strongroom_private.is_dispatching())
     );
-comment on policy hosts_read on strongroom.audit_events is 'Hosts alone read the audit.';
+comment on policy hosts_read on strongroom.audit_events is
+    'Hosts alone read the audit; and the dispatcher, which says whose is to be sealed.';
 create policy trusted_inserts on strongroom.audit_events
     for insert
     with check (
@@ -3339,6 +3364,17 @@ $$;
 comment on function strongroom_private.link_digest(text, bigint, text) is
     'The hash of an event at its place in the chain, on top of all before it.';
 
+create function strongroom_private.audit_lock_number(p_tenant_id text)
+returns bigint
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select hashtextextended(concat_ws(chr(31), 'strongroom.audit_seal', p_tenant_id), 0)
+$$;
+comment on function strongroom_private.audit_lock_number(text) is
+    'The advisory lock that sealers of one tenant take; nobody else does.';
+
 -- SECURITY DEFINER: hosts have no right to update events; this function writes their place in the
 -- chain, once, and nothing else. It serves the tenant that is bound.
 create function strongroom_private.write_audit_seal(p_tenant_id text, p_limit integer)
@@ -3360,9 +3396,7 @@ declare
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     -- Only sealers of the same tenant wait here, for each other.
-    perform pg_advisory_xact_lock(hashtextextended(
-        concat_ws(chr(31), 'strongroom.audit_seal', p_tenant_id), 0
-    ));
+    perform pg_advisory_xact_lock(strongroom_private.audit_lock_number(p_tenant_id));
     select
         s.number,
         s.last_position,
@@ -3415,7 +3449,13 @@ comment on function strongroom_private.write_audit_seal(text, integer) is
     ' comment in the migration.';
 
 create function strongroom.seal_audit(p_tenant_id text, p_limit integer default 500)
-returns table (sealed bigint, last_position bigint, digest text, has_more boolean)
+returns table (
+    tenant_id text,
+    sealed bigint,
+    last_position bigint,
+    digest text,
+    has_more boolean
+)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
@@ -3429,6 +3469,7 @@ begin
     end if;
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
+    tenant_id := p_tenant_id;
     sealed := strongroom_private.write_audit_seal(p_tenant_id, p_limit);
     select
         s.last_position,
@@ -3456,6 +3497,165 @@ comment on function strongroom.seal_audit(text, integer) is
     ' returns how many, the chain''s last place and hash, and whether there are more. Only another'
     ' sealer of the tenant waits. Keep the hash elsewhere: verify_audit takes it. Errors: SR001,'
     ' SR004, SR020. Callers: hosts.';
+
+-- SECURITY DEFINER: a sweep serves every tenant. It says the ids of tenants that have events without
+-- a place in their chain, and since when; whoever seals then does so bound to one of them.
+create function strongroom_private.list_tenants_to_seal()
+returns table (tenant_id text, oldest_at timestamptz)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    if coalesce(strongroom_private.caller_kind() <> 'host', true) then
+        perform strongroom_private.fail(
+            'permission_denied', 'only hosts seal the audit', '{}', 'Connect as strongroom_host.'
+        );
+    end if;
+    perform set_config('strongroom.dispatching', 'on', true);
+    -- From tenant to tenant along the index of unsealed events, however many a tenant has.
+    return query
+    with recursive waiting as (
+        (
+            select
+                a.tenant_id,
+                a.sequence,
+                a.created_at
+            from strongroom.audit_events as a
+            where a.position is null
+            order by
+                a.tenant_id,
+                a.sequence
+            limit 1
+        )
+        union all
+        select
+            n.tenant_id,
+            n.sequence,
+            n.created_at
+        from waiting as w
+        cross join lateral (
+            select
+                a.tenant_id,
+                a.sequence,
+                a.created_at
+            from strongroom.audit_events as a
+            where a.position is null
+                and a.tenant_id > w.tenant_id
+            order by
+                a.tenant_id,
+                a.sequence
+            limit 1
+        ) as n
+    )
+    select
+        w.tenant_id,
+        w.created_at
+    from waiting as w
+    order by w.sequence;
+    perform set_config('strongroom.dispatching', '', true);
+end
+$$;
+comment on function strongroom_private.list_tenants_to_seal() is
+    'The tenants with audit events that are not sealed, and since when; the longest waiting first.'
+    ' SECURITY DEFINER, see its comment in the migration. Errors: SR020. Callers: hosts.';
+
+create function strongroom.seal_audits(p_limit integer default 100)
+returns table (
+    tenant_id text,
+    sealed bigint,
+    last_position bigint,
+    digest text,
+    has_more boolean
+)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');
+    v_tenant_id text;
+    v_served integer := 0;
+begin
+    perform strongroom_private.check_limit(p_limit);
+    for v_tenant_id in
+        select t.tenant_id
+        from strongroom_private.list_tenants_to_seal() as t
+    loop
+        exit when v_served >= p_limit;
+        -- Who is sealing a tenant already goes on; nobody waits, and so two sweeps never deadlock.
+        if pg_try_advisory_xact_lock(strongroom_private.audit_lock_number(v_tenant_id)) then
+            return query
+            select
+                s.tenant_id,
+                s.sealed,
+                s.last_position,
+                s.digest,
+                s.has_more
+            from strongroom.seal_audit(v_tenant_id, p_limit) as s
+            where s.sealed > 0;
+            v_served := v_served + 1;
+        end if;
+    end loop;
+    perform set_config('strongroom.tenant_id', v_bound, true);
+end
+$$;
+comment on function strongroom.seal_audits(integer) is
+    'One bounded step of a sweep over all tenants, suspended ones too: for up to p_limit of them,'
+    ' the longest waiting first, seal up to p_limit events that are not sealed yet. Returns a row'
+    ' per tenant, as seal_audit does. Passes over tenants that somebody else is sealing. Errors:'
+    ' SR001, SR004, SR020. Callers: hosts.';
+
+create function strongroom.read_audit_queue(p_tenant_id text)
+returns table (
+    unsealed bigint,
+    oldest_at timestamptz,
+    last_position bigint,
+    sealed_at timestamptz
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    select count(*)
+    into unsealed
+    from strongroom.audit_events as a
+    where a.tenant_id = p_tenant_id
+        and a.position is null;
+    select a.created_at
+    into oldest_at
+    from strongroom.audit_events as a
+    where a.tenant_id = p_tenant_id
+        and a.position is null
+    order by a.sequence
+    limit 1;
+    select
+        s.last_position,
+        s.created_at
+    into
+        last_position,
+        sealed_at
+    from strongroom.audit_seals as s
+    where s.tenant_id = p_tenant_id
+    order by s.number desc
+    limit 1;
+    last_position := coalesce(last_position, 0);
+    return next;
+end
+$$;
+comment on function strongroom.read_audit_queue(text) is
+    'How many events of a tenant''s audit are not sealed, since when the oldest waits, where the'
+    ' chain ends, and when it was last sealed. Errors: SR001, SR004, SR020. Callers: hosts.';
 
 create function strongroom.verify_audit(
     p_tenant_id text,
@@ -3748,6 +3948,7 @@ select strongroom_private.publish_grant(
         strongroom_private.role_kind,
         strongroom_private.caller_kind,
         strongroom_private.is_trusted,
+        strongroom_private.is_dispatching,
         strongroom_private.is_erasing,
         strongroom_private.read_claims,
         strongroom_private.read_text_claim,
@@ -3822,8 +4023,12 @@ select strongroom_private.publish_grant(
         strongroom.list_audit_events,
         strongroom_private.digest_audit_event,
         strongroom_private.link_digest,
+        strongroom_private.audit_lock_number,
         strongroom_private.write_audit_seal,
+        strongroom_private.list_tenants_to_seal,
         strongroom.seal_audit,
+        strongroom.seal_audits,
+        strongroom.read_audit_queue,
         strongroom.verify_audit
     }',
     '{execute}',

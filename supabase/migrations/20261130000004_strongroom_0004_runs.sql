@@ -280,27 +280,6 @@ create trigger runs_follow_the_state_machine
     execute function strongroom_private.check_run_transition();
 comment on trigger runs_follow_the_state_machine on strongroom.runs is 'See check_run_transition.';
 
-create function strongroom_private.is_dispatching()
-returns boolean
-language plpgsql
-stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- The setting alone is worth nothing: it counts only where the statement has the owner's
-    -- rights, that is, inside the definer function that sets it.
-    return coalesce(current_setting('strongroom.dispatching', true), '') = 'on'
-        and current_user = (
-            select pg_get_userbyid(n.nspowner)
-            from pg_namespace as n
-            where n.nspname = 'strongroom'
-        );
-end
-$$;
-comment on function strongroom_private.is_dispatching() is
-    'Whether this statement belongs to a definer function that hands out work across tenants.'
-    ' Policies of claimable tables ask it, for owners who are bound by row security.';
-
 alter table strongroom.runs enable row level security;
 alter table strongroom.runs force row level security;
 create policy readers_read on strongroom.runs
@@ -4126,7 +4105,6 @@ select strongroom_private.publish_grant(
 select strongroom_private.publish_grant(
     'function',
     '{
-        strongroom_private.is_dispatching,
         strongroom_private.require_readable_run,
         strongroom.find_run,
         strongroom.list_runs,

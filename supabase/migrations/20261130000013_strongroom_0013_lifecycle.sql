@@ -1498,7 +1498,12 @@ comment on function strongroom.sweep_retention(text, integer) is
     ' conversation that has one; skips what others have locked. Errors: SR001, SR004, SR010,'
     ' SR020. Callers: hosts.';
 
-create function strongroom_private.schedule_retention(p_schedule text default '*/5 * * * *')
+create function strongroom_private.schedule_call(
+    p_name text,
+    p_schedule text,
+    p_call text,
+    p_instead text
+)
 returns bigint
 language plpgsql
 volatile
@@ -1513,21 +1518,53 @@ begin
             'missing_capability',
             'this database has no pg_cron',
             '{"capability": "pg_cron"}',
-            'Create the extension pg_cron, or run `strongroom retention sweep` from a scheduler.'
+            format('Create the extension pg_cron, or run `%s` from a scheduler.', p_instead)
         );
     end if;
     execute format('select %s($1, $2, $3)', v_function)
     into v_job
-    using
-        'strongroom retention',
-        p_schedule,
-        'select * from strongroom.sweep_retention(null, 100)';
+    using p_name, p_schedule, p_call;
     return v_job;
 end
+$$;
+comment on function strongroom_private.schedule_call(text, text, text, text) is
+    'Where the server has pg_cron: make this call on this schedule, as the schema''s owner; returns'
+    ' the job''s id. p_instead is what a scheduler runs elsewhere. Errors: SR040.';
+
+create function strongroom_private.schedule_retention(p_schedule text default '*/5 * * * *')
+returns bigint
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    select strongroom_private.schedule_call(
+        'strongroom retention',
+        p_schedule,
+        'select * from strongroom.sweep_retention(null, 100)',
+        'strongroom retention sweep'
+    )
 $$;
 comment on function strongroom_private.schedule_retention(text) is
     'Where the server has pg_cron: sweep on this schedule, as the schema''s owner; returns the'
     ' job''s id. A repeat changes the schedule. Errors: SR040. Callers: the owner.';
+
+create function strongroom_private.schedule_audit_seals(p_schedule text default '*/5 * * * *')
+returns bigint
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    select strongroom_private.schedule_call(
+        'strongroom audit seals',
+        p_schedule,
+        'select * from strongroom.seal_audits(200)',
+        'strongroom audit seal'
+    )
+$$;
+comment on function strongroom_private.schedule_audit_seals(text) is
+    'Where the server has pg_cron: seal the audit of all tenants on this schedule, as the schema''s'
+    ' owner; returns the job''s id. A repeat changes the schedule. Errors: SR040. Callers: the'
+    ' owner.';
 
 
 -- ---------------------------------------------------------------------------------------------

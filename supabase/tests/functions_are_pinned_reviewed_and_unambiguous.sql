@@ -154,6 +154,10 @@ values
         'hosts have no right to update events: writes their place in the chain, once'
     ),
     (
+        'strongroom_private.list_tenants_to_seal',
+        'a sweep serves every tenant: says whose audit waits to be sealed, and since when'
+    ),
+    (
         'strongroom_private.dispatch_blob_removals',
         'a sweep serves every tenant, purged ones too: claims due keys, returns the claimed ones'
     );
@@ -225,6 +229,8 @@ select is(
             'strongroom_private.write_usage',
             'strongroom.record_usage',
             'strongroom_private.write_audit_seal',
+            'strongroom_private.list_tenants_to_seal',
+            'strongroom.read_audit_queue',
             'strongroom.verify_audit',
             'strongroom.publish_agent_version',
             'strongroom.find_agent_version',
@@ -438,7 +444,8 @@ select is(
                 'strongroom.diagnose_realtime',
                 'strongroom.read_health',
                 'strongroom.list_capabilities',
-                -- Workers serve every tenant.
+                -- Workers and sweeps serve every tenant.
+                'strongroom.seal_audits',
                 'strongroom.claim_next_runs',
                 'strongroom.claim_jobs',
                 'strongroom.complete_and_claim_jobs',

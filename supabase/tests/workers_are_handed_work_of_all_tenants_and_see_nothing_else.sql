@@ -1,9 +1,9 @@
--- A worker is handed runs, jobs, overdue interactions and bytes to remove of every tenant by four
--- reviewed functions; no caller sees across tenants in another way, not with the setting that they
+-- A worker is handed runs, jobs, overdue interactions, bytes to remove and audits to seal of every
+-- tenant by five reviewed functions; no caller sees across tenants in another way, not with the setting that they
 -- use.
 begin;
 \ir support/stories.psql
-select plan(31);
+select plan(37);
 select stories.found_a_world();
 select stories.become_host();
 select strongroom.create_run(t, 'stateless', 'next')
@@ -44,6 +44,17 @@ select set_eq(
     $$ values ('acme', 'orphan'), ('globex', 'orphan') $$,
     'and bytes to remove'
 );
+select stories.become_host('acme');
+select set_eq(
+    'select s.tenant_id from strongroom.seal_audits(500) as s',
+    '{acme,globex}'::text[],
+    'and seals the audit of every tenant'
+);
+select is(
+    (select count(*) from strongroom_private.list_tenants_to_seal()),
+    0::bigint,
+    'until nothing waits'
+);
 select is(
     current_setting('strongroom.tenant_id'),
     'acme',
@@ -60,7 +71,13 @@ select is(
     format('so in %s a worker sees one tenant', t)
 )
 from unnest(
-    '{strongroom.runs,strongroom.jobs,strongroom.interactions,strongroom.blob_removals}'::text[]
+    '{
+        strongroom.runs,
+        strongroom.jobs,
+        strongroom.interactions,
+        strongroom.blob_removals,
+        strongroom.audit_events
+    }'::text[]
 ) as t;
 
 -- Nobody dispatches by saying so.
@@ -72,7 +89,13 @@ select is(
     format('the setting shows a host nothing more in %s', t)
 )
 from unnest(
-    '{strongroom.runs,strongroom.jobs,strongroom.interactions,strongroom.blob_removals}'::text[]
+    '{
+        strongroom.runs,
+        strongroom.jobs,
+        strongroom.interactions,
+        strongroom.blob_removals,
+        strongroom.audit_events
+    }'::text[]
 ) as t;
 select is(
     stories.outcome(s.statement),
@@ -118,7 +141,9 @@ from (
         ),
         ('select strongroom_private.list_overdue_tenants(1)'),
         ('select strongroom.claim_blob_removals(''worker'')'),
-        ('select strongroom_private.dispatch_blob_removals(''worker'', 30, 1, null)')
+        ('select strongroom_private.dispatch_blob_removals(''worker'', 30, 1, null)'),
+        ('select strongroom.seal_audits()'),
+        ('select strongroom_private.list_tenants_to_seal()')
 ) as f (statement);
 
 -- A suspended tenant rests.

@@ -38,7 +38,7 @@ class Ran:
 class Cli(Protocol):
     """Call a command in this process."""
 
-    def __call__(self, *arguments: object, width: int = 80) -> Ran: ...
+    def __call__(self, *arguments: object, width: int = 80, **variables: str) -> Ran: ...
 
 
 def environment(database: Database | None, **more: str) -> dict[str, str]:
@@ -53,10 +53,10 @@ def environment(database: Database | None, **more: str) -> dict[str, str]:
     return kept | more
 
 
-def _call(database: Database | None, *arguments: object, width: int = 80) -> Ran:
+def _call(database: Database | None, *arguments: object, width: int = 80, **variables: str) -> Ran:
     wanted: dict[str, str | None] = {
         **dict.fromkeys(os.environ),
-        **environment(database, COLUMNS=str(width)),
+        **environment(database, COLUMNS=str(width), **variables),
     }
     done = CliRunner().invoke(app, [str(argument) for argument in arguments], env=wanted)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
@@ -68,8 +68,8 @@ def _call(database: Database | None, *arguments: object, width: int = 80) -> Ran
 def cli(database: Database) -> Cli:
     """Call commands on a database of this test's own, with the schema, as the hosts' role."""
 
-    def call(*arguments: object, width: int = 80) -> Ran:
-        return _call(database, *arguments, width=width)
+    def call(*arguments: object, width: int = 80, **variables: str) -> Ran:
+        return _call(database, *arguments, width=width, **variables)
 
     return call
 
@@ -78,8 +78,8 @@ def cli(database: Database) -> Cli:
 def cli_alone() -> Cli:
     """Call commands without any database in the environment."""
 
-    def call(*arguments: object, width: int = 80) -> Ran:
-        return _call(None, *arguments, width=width)
+    def call(*arguments: object, width: int = 80, **variables: str) -> Ran:
+        return _call(None, *arguments, width=width, **variables)
 
     return call
 

@@ -1,4 +1,4 @@
-"""Where the server has pg_cron, the database sweeps by itself."""
+"""Where the server has pg_cron, the database sweeps and seals by itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.servers.requirements import require
 from tests.servers.waiting import eventually
 
 
-def test_pg_cron_sweeps_what_policies_say(servers: ServerPark) -> None:
+def test_pg_cron_sweeps_what_policies_say_and_seals_the_audit(servers: ServerPark) -> None:
     # It starts what is due at the next full minute.
     require("pg_cron")
     settings: dict[str, Any] = {
@@ -43,19 +43,24 @@ def test_pg_cron_sweeps_what_policies_say(servers: ServerPark) -> None:
         with database.connect(user=database.migrator) as owner:
             jobs = [
                 owner.execute(
-                    "select strongroom_private.schedule_retention('* * * * *')"
+                    "select strongroom_private.schedule_retention('* * * * *'),"
+                    " strongroom_private.schedule_audit_seals('* * * * *')"
                 ).fetchone()
                 for _ in range(2)
             ]
         assert jobs[0] == jobs[1], "a repeat must not schedule a second job"
+        assert jobs[0] is not None
+        assert len({*jobs[0]}) == 2
 
         def swept() -> bool:
             return query(
-                database, "select swept_at is not null from strongroom.retention_policies"
-            ) == [(True,)]
+                database,
+                "select p.swept_at is not null, exists (select from strongroom.audit_seals)"
+                " from strongroom.retention_policies as p",
+            ) == [(True, True)]
 
         try:
-            eventually(swept, "the policy was swept", timeout=90)
+            eventually(swept, "the policy was swept, and the audit sealed", timeout=90)
         except AssertionError:
             told = query(database, "select status, return_message from cron.job_run_details")
             pytest.fail(f"{told}\n{server.log[-2000:]}")

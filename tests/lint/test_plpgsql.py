@@ -75,7 +75,7 @@ EXCEPTIONS = [
         "it raises: an immutable one might be called ahead of time",
     ),
     (
-        r"strongroom_private\.schedule_retention",
+        r"strongroom_private\.schedule_call",
         r"(routine is marked as VOLATILE, should be STABLE|text type variable is not sanitized)",
         "pg_cron's function writes, and its name comes from the catalog",
     ),

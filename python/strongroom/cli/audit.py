@@ -20,6 +20,8 @@ from strongroom.cli.output import (
     write_json,
 )
 from strongroom.errors import InvalidArgument
+from strongroom.models.audit import AuditSeal
+from strongroom.sealing import seal_until_done
 
 app = typer.Typer(help="Read, seal and verify a tenant's audit.", no_args_is_help=True)
 
@@ -88,25 +90,46 @@ async def seal(
     timeout: options.Timeout = 30.0,  # noqa: ASYNC109 (an option)
     as_json: options.AsJson = False,
 ) -> Exit:
-    """Seal all events that are not sealed yet. Keep the hash that it prints somewhere else."""
-    tenant_id = require_tenant(tenant)
-    sealed = 0
+    """Seal all events that are not sealed yet. Keep the hash that it prints somewhere else.
+
+    Without a tenant: of all tenants, for a scheduler.
+    """
     async with open_store(url, pooler=pooler, timeout=timeout) as store:
-        while True:
-            step = await store.audit.seal(tenant_id=tenant_id)
-            sealed += step.sealed
-            if not step.has_more or not step.sealed:
-                break
-    if as_json:
-        write_json({**step.model_dump(mode="json"), "sealed": sealed})
-        return Exit.OK
+        if tenant is None:
+            done = await seal_until_done(store)
+        else:
+            done = await seal_until_done(store, tenant_id=tenant, limit=500)
+    if tenant is None:
+        _print_seals(done, as_json=as_json)
+    elif as_json:
+        write_json(done[0])
+    else:
+        _print_seal(done[0])
+    return Exit.OK
+
+
+def _print_seal(seal: AuditSeal) -> None:
     out = console()
-    out.print(Text(f"{sealed} events sealed; the chain ends at {step.last_position}."))
-    if step.digest:
-        known = f"--known {step.last_position}:{step.digest}"
+    out.print(Text(f"{seal.sealed} events sealed; the chain ends at {seal.last_position}."))
+    if seal.digest:
+        known = f"--known {seal.last_position}:{seal.digest}"
         out.print("Kept elsewhere, this shows whether the chain was ever rewritten:")
         out.print(Text(f"strongroom audit verify {known}", style="dim"), soft_wrap=True)
-    return Exit.OK
+
+
+def _print_seals(seals: tuple[AuditSeal, ...], *, as_json: bool) -> None:
+    if as_json:
+        write_json({"sealed": seals})
+        return
+    listing = table("Tenant", "Sealed", "Chain ends at", "Hash, to keep elsewhere")
+    for seal in seals:
+        listing.add_row(
+            Text(printable(seal.tenant_id)),
+            str(seal.sealed),
+            str(seal.last_position),
+            Text(seal.digest, style="dim", overflow="fold"),
+        )
+    console().print(listing if seals else "Everything is sealed.")
 
 
 @app.command("verify")

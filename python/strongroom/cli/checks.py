@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from strongroom.schema import SqlSchemaManager
 from strongroom.transports.psycopg import Connection
 
 OLDEST_SERVER = 15
+PATIENCE = dt.timedelta(days=1)
+"""How long an audit event may wait to be sealed."""
 _ROUNDS = 4
 
 _ROLE_FACTS = """
@@ -77,6 +80,7 @@ async def diagnose(owner: Owner, timeout: float) -> Diagnosis:  # noqa: ASYNC109
     else:
         findings += _role_findings(facts)
         findings += _pooler_findings(owner, facts)
+        findings += _audit_findings(facts)
     return Diagnosis(facts, tuple(findings))
 
 
@@ -107,6 +111,8 @@ async def _connection_facts(owner: Owner, timeout: float) -> dict[str, Any]:  # 
         version = connection.info.server_version
         facts["server"] = f"{version // 10_000}.{version % 10_000}"
         facts["caller"] = await _caller_kind(connection) if facts["schema_installed"] else None
+        unsealed = await _unsealed(connection) if facts["caller"] == "host" else (0, None)
+        facts["audits_to_seal"], facts["audit_unsealed_since"] = unsealed
     facts["pooler"] = await find_pooler(owner.host_url, timeout)
     return facts
 
@@ -118,6 +124,29 @@ async def _caller_kind(connection: Connection) -> str | None:
     except psycopg.errors.InsufficientPrivilege:
         return None
     return row[0] if row else None
+
+
+async def _unsealed(connection: Connection) -> tuple[int, dt.datetime | None]:
+    try:
+        cursor = await connection.execute(
+            "select count(*), min(t.oldest_at) from strongroom_private.list_tenants_to_seal() as t"
+        )
+        row = await cursor.fetchone()
+    except (psycopg.errors.UndefinedFunction, psycopg.errors.InsufficientPrivilege):
+        return 0, None  # The findings about the schema say why.
+    return (row[0], row[1]) if row else (0, None)
+
+
+def _audit_findings(facts: dict[str, Any]) -> Iterator[Finding]:
+    since = facts["audit_unsealed_since"]
+    if since is not None and dt.datetime.now(dt.UTC) - since > PATIENCE:
+        yield _finding(
+            "audit",
+            f"{facts['audits_to_seal']} tenants",
+            f"events wait to be sealed since {since:%Y-%m-%d %H:%M}: nobody seals the audit",
+            "Run `strongroom audit seal` from a scheduler, without a tenant; or, where the server has"
+            " pg_cron, call strongroom_private.schedule_audit_seals() as the schema's owner.",
+        )
 
 
 async def find_pooler(url: str, timeout: float) -> str:  # noqa: ASYNC109

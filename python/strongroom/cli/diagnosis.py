@@ -23,7 +23,8 @@ async def health(
     """Say whether the store works: version, role, capabilities, warnings. For health checks.
 
     With a tenant also its runs: how many wait, since when, and how many lost their worker; its uploads
-    that are pending, the bytes that are to be removed, and whether its retention is swept.
+    that are pending, the bytes that are to be removed, whether its retention is swept, and since when
+    its audit waits to be sealed.
 
     Exit code 0 when it is well, 1 with warnings, 3 when the database cannot be reached.
     """
@@ -74,6 +75,11 @@ def _print_health(state: Health) -> None:
             if kept.policies
             else "no policy: everything is kept"
         )
+    if state.audit is not None:
+        audit = state.audit
+        oldest = f", the oldest since {moment(audit.oldest_at)}" if audit.oldest_at else ""
+        last = f"; last sealed {moment(audit.sealed_at)}" if audit.sealed_at else "; never sealed"
+        shown["audit"] = f"{audit.unsealed} events not sealed{oldest}{last}"
     out.print(facts(shown))
     for warning in state.warnings:
         out.print(Text(f"warning  {printable(warning)}", style="yellow"))

@@ -42,6 +42,7 @@ HOST_READS: dict[str, Call] = {
     "audit.get": lambda s, t, i: s.audit.get(tenant_id=t, event_id=i.event_id),
     "audit.find": lambda s, t, i: s.audit.find(tenant_id=t, event_id=i.event_id),
     "audit.list": lambda s, t, i: s.audit.list(tenant_id=t, record_id=i.event_id),
+    "audit.queue": lambda s, t, _: s.audit.queue(tenant_id=t),
 }
 """Reads that hosts alone may do."""
 

@@ -23,9 +23,10 @@ from strongroom.errors import (
     LimitExceeded,
     NotFound,
     PermissionDenied,
+    TenantMismatch,
     VersionConflict,
 )
-from strongroom.models import AgentBinding, AuditEvent, NewAuditEvent
+from strongroom.models import AgentBinding, AuditEvent, AuditSeal, NewAuditEvent
 
 
 async def events_of(store: Ports, tenant_id: str, **filters: Any) -> list[AuditEvent]:
@@ -290,6 +291,52 @@ async def test_sealing_goes_in_bounded_steps_and_holds(adapter: Adapter) -> None
     assert (await store.audit.verify(tenant_id=tenant_id, **known)).verified_to == 8
 
 
+async def test_a_sweep_seals_what_every_tenant_has_the_longest_waiting_first(
+    adapter: Adapter,
+) -> None:
+    store = adapter.store
+    first, second, asleep = [await new_tenant(store) for _ in range(3)]
+    for tenant_id in (first, second):
+        await store.audit.append(tenant_id=tenant_id, events=[exported(1), exported(2)])
+    await store.tenants.suspend(tenant_id=asleep, expected_version=1)
+    mine = {first: 3, second: 3, asleep: 2}
+    waiting = await store.audit.queue(tenant_id=second)
+    assert (waiting.unsealed, waiting.last_position, waiting.sealed_at) == (3, 0, None)
+    assert waiting.oldest_at is not None
+    # Whoever has waited for longer comes first: the tenants of others.
+    seals: list[AuditSeal] = []
+    while step := await store.audit.seal_all(limit=250):
+        assert len(step) <= 250
+        assert all(0 < seal.sealed <= 250 for seal in step)
+        seals += step
+    places = {seal.tenant_id: place for place, seal in enumerate(seals)}
+    assert places[first] < places[second] < places[asleep]
+    assert {seal.tenant_id: seal.sealed for seal in seals if seal.tenant_id in mine} == mine
+    for tenant_id, count in mine.items():
+        checked = await store.audit.verify(tenant_id=tenant_id)
+        assert (checked.is_sound, checked.verified_to) == (True, count)
+    done = (await store.health(tenant_id=second)).audit
+    assert done is not None
+    assert (done.unsealed, done.oldest_at, done.last_position) == (0, None, 3)
+    assert done.sealed_at is not None
+    # A bounded step: one tenant, and one event of it.
+    for tenant_id in (second, first):
+        await store.audit.append(tenant_id=tenant_id, events=[exported(3), exported(4)])
+    step = await store.audit.seal_all(limit=1)
+    assert [(seal.tenant_id, seal.sealed, seal.has_more) for seal in step] == [(second, 1, True)]
+    assert (await store.audit.queue(tenant_id=first)).unsealed == 2
+
+
+async def test_a_unit_of_work_seals_its_own_tenant_only(adapter: Adapter) -> None:
+    adapter.needs("transactions")
+    store, tenant_id = adapter.store, await new_tenant(adapter.store)
+    async with store.unit_of_work(tenant_id=tenant_id) as uow:
+        with pytest.raises(TenantMismatch):
+            await uow.audit.seal_all()
+        assert (await uow.audit.seal(tenant_id=tenant_id)).sealed == 1
+    assert (await store.audit.queue(tenant_id=tenant_id)).unsealed == 0
+
+
 async def test_a_kept_hash_shows_a_chain_that_was_rewritten(adapter: Adapter) -> None:
     store, tenant_id = adapter.store, await new_tenant(adapter.store)
     seal = await store.audit.seal(tenant_id=tenant_id)
@@ -332,6 +379,8 @@ async def test_users_see_and_write_nothing(adapter: Adapter) -> None:
             user.audit.find(tenant_id=tenant_id, event_id="e"),
             user.audit.list(tenant_id=tenant_id),
             user.audit.seal(tenant_id=tenant_id),
+            user.audit.seal_all(),
+            user.audit.queue(tenant_id=tenant_id),
             user.audit.verify(tenant_id=tenant_id),
         ):
             with pytest.raises(PermissionDenied):

@@ -6,6 +6,8 @@ from strongroom.in_memory.audit_functions import (
     append_audit_events,
     find_audit_event,
     list_audit_events,
+    oldest_unsealed,
+    read_audit_queue,
     seal_audit,
     verify_audit,
 )
@@ -13,6 +15,7 @@ from strongroom.in_memory.base import MemoryPort
 from strongroom.models.audit import (
     AppendedAuditEvent,
     AuditEvent,
+    AuditQueue,
     AuditSeal,
     AuditVerification,
 )
@@ -79,6 +82,26 @@ class MemoryAuditStore(MemoryPort):
     async def seal(self, *, tenant_id: Id, limit: Limit = 500) -> AuditSeal:
         """See the port."""
         return await self._write(tenant_id, seal_audit, limit=limit)
+
+    @port_method
+    async def seal_all(self, *, limit: Limit = 100) -> tuple[AuditSeal, ...]:
+        """See the port."""
+        waiting: list[tuple[int, str]] = []
+        for tenant_id in self._session.writable_tenants():
+            oldest = await self._read(tenant_id, oldest_unsealed)
+            if oldest is not None:
+                waiting.append((oldest, tenant_id))
+        return tuple(
+            [
+                await self._write(tenant_id, seal_audit, limit=limit)
+                for _, tenant_id in sorted(waiting)[:limit]
+            ]
+        )
+
+    @port_method
+    async def queue(self, *, tenant_id: Id) -> AuditQueue:
+        """See the port."""
+        return await self._read(tenant_id, read_audit_queue)
 
     @port_method
     async def verify(

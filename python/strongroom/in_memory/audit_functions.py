@@ -19,6 +19,7 @@ from strongroom.in_memory.values import METADATA_BYTES, check_size, comparable
 from strongroom.models.audit import (
     AppendedAuditEvent,
     AuditEvent,
+    AuditQueue,
     AuditSeal,
     AuditSource,
     AuditVerification,
@@ -169,24 +170,50 @@ def list_audit_events(
 
 def seal_audit(tables: Tables, *, limit: int) -> AuditSeal:
     """Give unsealed events their places in the chain, in the order of recording."""
-    last = tables.audit_seals[-1] if tables.audit_seals else SealRow(0, "")
+    last = _last_seal(tables)
     position, digest = last.last_position, last.digest
-    unsealed = sorted(
-        (row for row in tables.audit_events.values() if row.record.position is None),
-        key=lambda row: row.record.sequence,
-    )
+    unsealed = _unsealed(tables)
     for row in unsealed[:limit]:
         position += 1
         digest = _link(digest, position, row)
         sealed = row.record.replace(position=position, chain_digest=digest)
         tables.audit_events[sealed.id] = replace(row, record=sealed)
     if unsealed:
-        tables.audit_seals = (*tables.audit_seals, SealRow(position, digest))
+        tables.audit_seals = (*tables.audit_seals, SealRow(position, digest, tables.now))
     return AuditSeal(
+        tenant_id=tables.tenant_id,
         sealed=position - last.last_position,
         last_position=position,
         digest=digest,
         has_more=len(unsealed) > limit,
+    )
+
+
+def _unsealed(tables: Tables) -> list[AuditRow]:
+    return sorted(
+        (row for row in tables.audit_events.values() if row.record.position is None),
+        key=lambda row: row.record.sequence,
+    )
+
+
+def _last_seal(tables: Tables) -> SealRow:
+    return tables.audit_seals[-1] if tables.audit_seals else SealRow(0, "", None)
+
+
+def oldest_unsealed(tables: Tables) -> int | None:
+    """Return the place in the order of recording of the oldest event that is not sealed."""
+    unsealed = _unsealed(tables)
+    return unsealed[0].record.sequence if unsealed else None
+
+
+def read_audit_queue(tables: Tables) -> AuditQueue:
+    """Return how many events are not sealed, and since when."""
+    unsealed, last = _unsealed(tables), _last_seal(tables)
+    return AuditQueue(
+        unsealed=len(unsealed),
+        oldest_at=unsealed[0].record.created_at if unsealed else None,
+        last_position=last.last_position,
+        sealed_at=last.created_at,
     )
 
 

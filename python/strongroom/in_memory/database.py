@@ -118,6 +118,7 @@ class SealRow:
 
     last_position: int
     digest: str
+    created_at: dt.datetime | None
 
 
 TranscriptKey = tuple[str, str, str]

@@ -14,6 +14,7 @@ from strongroom.models.artifacts import (
 from strongroom.models.audit import (
     AppendedAuditEvent,
     AuditEvent,
+    AuditQueue,
     AuditSeal,
     AuditVerification,
     NewAuditEvent,
@@ -243,6 +244,7 @@ __all__ = [
     "ArtifactVersion",
     "ArtifactVersionHead",
     "AuditEvent",
+    "AuditQueue",
     "AuditSeal",
     "AuditVerification",
     "Blob",

@@ -73,16 +73,34 @@ class AppendedAuditEvent(AuditEvent):
     outcome: AppendOutcome
 
 
-class AuditSeal(Record):
-    """What a call of ``seal`` did, and where the chain ends now.
+class AuditQueue(Record):
+    """How much of a tenant's audit is not sealed yet.
 
     Attributes:
+        unsealed: how many events.
+        oldest_at: since when the oldest of them waits; None: nothing does.
+        last_position: the last place of the chain.
+        sealed_at: when it was last sealed; None: never.
+    """
+
+    unsealed: int
+    oldest_at: Timestamp | None
+    last_position: int
+    sealed_at: Timestamp | None
+
+
+class AuditSeal(Record):
+    """What sealing did to a tenant's audit, and where its chain ends now.
+
+    Attributes:
+        tenant_id: the tenant.
         sealed: how many events it sealed.
         last_position: the last place of the chain.
         digest: the chain's hash there. Kept elsewhere, it proves the chain up to there.
         has_more: whether there are events that are not sealed yet.
     """
 
+    tenant_id: Id
     sealed: int
     last_position: int
     digest: str

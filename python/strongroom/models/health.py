@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal
 
+from strongroom.models.audit import AuditQueue
 from strongroom.models.base import Record
 from strongroom.models.blobs import BlobRemovalQueue
 from strongroom.models.files import FileQueue
@@ -72,6 +73,7 @@ class Health(Record):
         files: how many of its uploads are pending, and since when, when a tenant was named.
         blob_removals: how many of its keys wait for their bytes to be removed, when a tenant was named.
         retention: how many of its policies no sweep has finished for a day, when a tenant was named.
+        audit: how many events of its audit are not sealed, and since when, when a tenant was named.
         warnings: what someone should look at, each with what to do.
     """
 
@@ -86,6 +88,7 @@ class Health(Record):
     files: FileQueue | None = None
     blob_removals: BlobRemovalQueue | None = None
     retention: RetentionState | None = None
+    audit: AuditQueue | None = None
     warnings: tuple[str, ...] = ()
 
 

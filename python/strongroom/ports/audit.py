@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 from strongroom.models.audit import (
     AppendedAuditEvent,
     AuditEvent,
+    AuditQueue,
     AuditSeal,
     AuditVerification,
     NewAuditEvent,
@@ -120,6 +121,43 @@ class AuditStore(Protocol):
             ...         return seal.sealed, checked.is_sound
             >>> asyncio.run(main())
             (1, True)
+        """
+        ...
+
+    async def seal_all(self, *, limit: Limit = 100) -> tuple[AuditSeal, ...]:
+        """Do one bounded step of sealing for all tenants; :mod:`strongroom.sealing` repeats it.
+
+        Suspended tenants are sealed, too. A tenant that somebody else is sealing at the moment is passed
+        over, so sweeps never wait for each other.
+
+        Args:
+            limit: how many tenants, those whose oldest event waits longest first, and how many events of
+                each; 1..500.
+
+        Returns:
+            A seal for every tenant that had something to seal.
+
+        Raises:
+            TenantMismatch: SR021, in a unit of work, which serves one tenant.
+
+        SQL: ``strongroom.seal_audits``
+
+        Example:
+            >>> import asyncio, strongroom
+            >>> async def main() -> list[tuple[str, int]]:
+            ...     async with strongroom.connect("memory:") as store:
+            ...         for tenant_id in ("acme", "globex"):
+            ...             await store.tenants.create(tenant_id=tenant_id, name=tenant_id)
+            ...         return [(seal.tenant_id, seal.sealed) for seal in await store.audit.seal_all()]
+            >>> asyncio.run(main())
+            [('acme', 1), ('globex', 1)]
+        """
+        ...
+
+    async def queue(self, *, tenant_id: Id) -> AuditQueue:
+        """Return how many events are not sealed, and since when: is anybody sealing?
+
+        SQL: ``strongroom.read_audit_queue``
         """
         ...
 

@@ -8,6 +8,7 @@ from strongroom.ids import new_id
 from strongroom.models.audit import (
     AppendedAuditEvent,
     AuditEvent,
+    AuditQueue,
     AuditSeal,
     AuditVerification,
     NewAuditEvent,
@@ -100,6 +101,16 @@ class SqlAuditStore(SqlStore):
     async def seal(self, *, tenant_id: Id, limit: Limit = 500) -> AuditSeal:
         """See the port."""
         return await self._one(AuditSeal, "seal_audit", tenant_id=tenant_id, limit=limit)
+
+    @port_method
+    async def seal_all(self, *, limit: Limit = 100) -> tuple[AuditSeal, ...]:
+        """See the port."""
+        return tuple(await self._rows(AuditSeal, "seal_audits", limit=limit))
+
+    @port_method
+    async def queue(self, *, tenant_id: Id) -> AuditQueue:
+        """See the port."""
+        return await self._one(AuditQueue, "read_audit_queue", tenant_id=tenant_id)
 
     @port_method
     async def verify(

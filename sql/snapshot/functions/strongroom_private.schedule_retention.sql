@@ -2,29 +2,15 @@
 
 CREATE OR REPLACE FUNCTION strongroom_private.schedule_retention(p_schedule text DEFAULT '*/5 * * * *'::text)
  RETURNS bigint
- LANGUAGE plpgsql
+ LANGUAGE sql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-declare
-    v_job bigint;
-    v_function regproc := to_regprocedure('cron.schedule(text, text, text)')::regproc;
-begin
-    if v_function is null then
-        perform strongroom_private.fail(
-            'missing_capability',
-            'this database has no pg_cron',
-            '{"capability": "pg_cron"}',
-            'Create the extension pg_cron, or run `strongroom retention sweep` from a scheduler.'
-        );
-    end if;
-    execute format('select %s($1, $2, $3)', v_function)
-    into v_job
-    using
+    select strongroom_private.schedule_call(
         'strongroom retention',
         p_schedule,
-        'select * from strongroom.sweep_retention(null, 100)';
-    return v_job;
-end
+        'select * from strongroom.sweep_retention(null, 100)',
+        'strongroom retention sweep'
+    )
 $function$;
 
 comment on function strongroom_private.schedule_retention(text) is

@@ -18,9 +18,7 @@ declare
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     -- Only sealers of the same tenant wait here, for each other.
-    perform pg_advisory_xact_lock(hashtextextended(
-        concat_ws(chr(31), 'strongroom.audit_seal', p_tenant_id), 0
-    ));
+    perform pg_advisory_xact_lock(strongroom_private.audit_lock_number(p_tenant_id));
     select
         s.number,
         s.last_position,

@@ -118,9 +118,9 @@ alter table strongroom.audit_events force row level security;
 
 create policy hosts_read on strongroom.audit_events
     for select
-    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted));
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) OR ( SELECT strongroom_private.is_dispatching() AS is_dispatching));
 comment on policy hosts_read on strongroom.audit_events is
-    'Hosts alone read the audit.';
+    'Hosts alone read the audit; and the dispatcher, which says whose is to be sealed.';
 
 create policy trusted_inserts on strongroom.audit_events
     for insert

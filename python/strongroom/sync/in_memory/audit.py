@@ -7,10 +7,18 @@ from strongroom.in_memory.audit_functions import (
     append_audit_events,
     find_audit_event,
     list_audit_events,
+    oldest_unsealed,
+    read_audit_queue,
     seal_audit,
     verify_audit,
 )
-from strongroom.models.audit import AppendedAuditEvent, AuditEvent, AuditSeal, AuditVerification
+from strongroom.models.audit import (
+    AppendedAuditEvent,
+    AuditEvent,
+    AuditQueue,
+    AuditSeal,
+    AuditVerification,
+)
 from strongroom.models.base import Id, Timestamp
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
@@ -75,6 +83,26 @@ class MemoryAuditStore(MemoryPort):
     def seal(self, *, tenant_id: Id, limit: Limit = 500) -> AuditSeal:
         """See the port."""
         return self._write(tenant_id, seal_audit, limit=limit)
+
+    @port_method
+    def seal_all(self, *, limit: Limit = 100) -> tuple[AuditSeal, ...]:
+        """See the port."""
+        waiting: list[tuple[int, str]] = []
+        for tenant_id in self._session.writable_tenants():
+            oldest = self._read(tenant_id, oldest_unsealed)
+            if oldest is not None:
+                waiting.append((oldest, tenant_id))
+        return tuple(
+            [
+                self._write(tenant_id, seal_audit, limit=limit)
+                for _, tenant_id in sorted(waiting)[:limit]
+            ]
+        )
+
+    @port_method
+    def queue(self, *, tenant_id: Id) -> AuditQueue:
+        """See the port."""
+        return self._read(tenant_id, read_audit_queue)
 
     @port_method
     def verify(

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from strongroom.models.audit import AppendedAuditEvent, AuditEvent, AuditSeal, AuditVerification
+from strongroom.models.audit import (
+    AppendedAuditEvent,
+    AuditEvent,
+    AuditQueue,
+    AuditSeal,
+    AuditVerification,
+)
 from strongroom.models.base import Id, Timestamp
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
@@ -109,6 +115,43 @@ class AuditStore(Protocol):
             ...         return seal.sealed, checked.is_sound
             >>> main()
             (1, True)
+        """
+        ...
+
+    def seal_all(self, *, limit: Limit = 100) -> tuple[AuditSeal, ...]:
+        """Do one bounded step of sealing for all tenants; :mod:`strongroom.sealing` repeats it.
+
+        Suspended tenants are sealed, too. A tenant that somebody else is sealing at the moment is passed
+        over, so sweeps never wait for each other.
+
+        Args:
+            limit: how many tenants, those whose oldest event waits longest first, and how many events of
+                each; 1..500.
+
+        Returns:
+            A seal for every tenant that had something to seal.
+
+        Raises:
+            TenantMismatch: SR021, in a unit of work, which serves one tenant.
+
+        SQL: ``strongroom.seal_audits``
+
+        Example:
+            >>> import strongroom.sync
+            >>> def main() -> list[tuple[str, int]]:
+            ...     with strongroom.sync.connect("memory:") as store:
+            ...         for tenant_id in ("acme", "globex"):
+            ...             store.tenants.create(tenant_id=tenant_id, name=tenant_id)
+            ...         return [(seal.tenant_id, seal.sealed) for seal in store.audit.seal_all()]
+            >>> main()
+            [('acme', 1), ('globex', 1)]
+        """
+        ...
+
+    def queue(self, *, tenant_id: Id) -> AuditQueue:
+        """Return how many events are not sealed, and since when: is anybody sealing?
+
+        SQL: ``strongroom.read_audit_queue``
         """
         ...
 

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
-from strongroom.models.audit import AppendedAuditEvent, AuditEvent, AuditSeal, AuditVerification
+from strongroom.models.audit import (
+    AppendedAuditEvent,
+    AuditEvent,
+    AuditQueue,
+    AuditSeal,
+    AuditVerification,
+)
 from strongroom.models.base import Id, Timestamp
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
@@ -79,6 +85,16 @@ class SqlAuditStore(SqlStore):
     def seal(self, *, tenant_id: Id, limit: Limit = 500) -> AuditSeal:
         """See the port."""
         return self._one(AuditSeal, "seal_audit", tenant_id=tenant_id, limit=limit)
+
+    @port_method
+    def seal_all(self, *, limit: Limit = 100) -> tuple[AuditSeal, ...]:
+        """See the port."""
+        return tuple(self._rows(AuditSeal, "seal_audits", limit=limit))
+
+    @port_method
+    def queue(self, *, tenant_id: Id) -> AuditQueue:
+        """See the port."""
+        return self._one(AuditQueue, "read_audit_queue", tenant_id=tenant_id)
 
     @port_method
     def verify(
