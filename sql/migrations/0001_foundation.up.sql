@@ -3496,8 +3496,8 @@ comment on function strongroom.seal_audit(text, integer) is
     ' sealer of the tenant waits. Keep the hash elsewhere: verify_audit takes it. Errors: SR001,'
     ' SR004, SR020. Callers: hosts.';
 
--- SECURITY DEFINER: a sweep serves every tenant. It says the ids of tenants that have events without
--- a place in their chain, and since when; whoever seals then does so bound to one of them.
+-- SECURITY DEFINER: a sweep serves every tenant. It says the ids of tenants that have events which
+-- are not sealed, and since when; whoever seals then does so bound to one of them.
 create function strongroom_private.list_tenants_to_seal()
 returns table (tenant_id text, oldest_at timestamptz)
 language plpgsql
@@ -3586,7 +3586,7 @@ begin
         from strongroom_private.list_tenants_to_seal() as t
     loop
         exit when v_served >= p_limit;
-        -- Who is sealing a tenant already goes on; nobody waits, and so two sweeps never deadlock.
+        -- Who is sealing a tenant already goes on. Nobody waits, so two sweeps never deadlock.
         if pg_try_advisory_xact_lock(strongroom_private.audit_lock_number(v_tenant_id)) then
             return query
             select

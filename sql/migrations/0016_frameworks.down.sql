@@ -17,6 +17,9 @@ select strongroom_private.begin_reversal(
 
 drop function strongroom.prune_framework_checkpoints;
 drop function strongroom.read_framework_checkpoints;
+drop function strongroom_private.sweep_framework_sessions;
+drop function strongroom_private.may_end_framework_session;
+drop function strongroom_private.is_idle_framework_session;
 drop function strongroom.expire_framework_records;
 drop function strongroom.search_framework_records;
 drop function strongroom.find_framework_records;

@@ -17,6 +17,11 @@
 --             SHARE, so puts of one session do not wait for each other. Several sessions: in the
 --             order of their paths; several records of a put: by path, collection and key.
 -- Reading     Hosts alone: what a framework keeps is not meant for clients.
+-- Retention   By policy, sessions in which nothing was written for a time go, with their records. A
+--             session that has records is one with those below it: it goes after them, and while
+--             it is in use they stay. What is in the collections values and versions was put to
+--             last: its session stays. A put tells its session of it once an hour at most, so that
+--             puts need not write there; the sweep looks at the records themselves, too.
 
 select strongroom_private.begin_migration(16, 'frameworks');
 -- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
@@ -75,7 +80,8 @@ comment on column strongroom.framework_sessions.last_position is
     'The newest position that was given to a record.';
 comment on column strongroom.framework_sessions.created_at is 'When it was made.';
 comment on column strongroom.framework_sessions.updated_at is
-    'When its state or its order of records last changed.';
+    'When its state or its order of records last changed, or something was put: of that it may be'
+    ' an hour behind.';
 
 create index framework_sessions_by_principal
     on strongroom.framework_sessions (tenant_id, principal_id, framework, path)
@@ -528,15 +534,18 @@ as $$
 declare
     v_id text;
     v_principal_id text;
+    v_updated_at timestamptz;
 begin
     loop
         -- A removal of the session waits for this transaction, or has happened.
         select
             s.id,
-            s.principal_id
+            s.principal_id,
+            s.updated_at
         into
             v_id,
-            v_principal_id
+            v_principal_id,
+            v_updated_at
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
@@ -555,6 +564,19 @@ begin
             '{"path": "principal_id", "record": "framework session"}',
             'Use the principal that it was made for, or another path.'
         );
+    end if;
+    if v_updated_at < now() - interval '1 hour' then
+        -- Whoever else is at it need not be waited for: then it is touched by them, or next time.
+        update strongroom.framework_sessions as s
+        set updated_at = now()
+        where s.tenant_id = p_tenant_id
+            and s.id = (
+                select h.id
+                from strongroom.framework_sessions as h
+                where h.tenant_id = p_tenant_id
+                    and h.id = v_id
+                for no key update skip locked
+            );
     end if;
     return v_id;
 end
@@ -1909,6 +1931,158 @@ $$;
 comment on function strongroom.expire_framework_records(text, integer) is
     'Delete records whose time to live has passed, some at a time; says how many. Nobody sees them'
     ' before that, either. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+
+
+-- ---------------------------------------------------------------------------------------------
+-- Retention
+-- ---------------------------------------------------------------------------------------------
+
+create function strongroom_private.is_idle_framework_session(
+    p_session strongroom.framework_sessions,
+    p_before timestamptz
+)
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+    return p_session.updated_at < p_before
+        and not exists (
+            select
+            from strongroom.framework_records as r
+            where r.tenant_id = p_session.tenant_id
+                and r.session_id = p_session.id
+                and r.updated_at >= p_before
+        );
+end
+$$;
+comment on function strongroom_private.is_idle_framework_session(
+    strongroom.framework_sessions, timestamptz
+) is
+    'Whether nothing was written in a framework''s session since: no state, and no record.';
+
+create function strongroom_private.may_end_framework_session(
+    p_session strongroom.framework_sessions,
+    p_before timestamptz
+)
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_depth integer := cardinality(p_session.path);
+begin
+    return not exists (
+            select
+            from strongroom.framework_records as r
+            where r.tenant_id = p_session.tenant_id
+                and r.session_id = p_session.id
+                and r.collection in ('values', 'versions')
+        )
+        and not exists (
+            select
+            from strongroom.framework_sessions as b
+            where b.tenant_id = p_session.tenant_id
+                and b.framework = p_session.framework
+                and b.path > p_session.path
+                and b.path
+                < p_session.path[:v_depth - 1] || (p_session.path[v_depth] || chr(1))
+        )
+        and strongroom_private.is_idle_framework_session(p_session, p_before)
+        and not exists (
+            select
+            from generate_series(1, v_depth - 1) as d (depth)
+            inner join strongroom.framework_sessions as a
+                on a.tenant_id = p_session.tenant_id
+                and a.framework = p_session.framework
+                and a.path = p_session.path[:d.depth]
+            where exists (
+                    select
+                    from strongroom.framework_records as r
+                    where r.tenant_id = a.tenant_id
+                        and r.session_id = a.id
+                )
+                and not strongroom_private.is_idle_framework_session(a, p_before)
+        );
+end
+$$;
+comment on function strongroom_private.may_end_framework_session(
+    strongroom.framework_sessions, timestamptz
+) is
+    'Whether retention may end a framework''s session: it is idle, holds nothing that was put to'
+    ' last, nothing is below it, and it is no part of a session that is in use.';
+
+create function strongroom_private.sweep_framework_sessions(
+    p_tenant_id text,
+    p_before timestamptz,
+    p_limit integer
+)
+returns table (row_count bigint, held bigint)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_id text;
+    v_session strongroom.framework_sessions;
+begin
+    row_count := 0;
+    held := 0;
+    -- The deepest first: when they are gone, nothing is below those that they were in.
+    for v_id in
+        select s.id
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.updated_at < p_before
+        order by
+            cardinality(s.path) desc,
+            s.updated_at,
+            s.id
+    loop
+        exit when row_count >= p_limit;
+        select s.*
+        into v_session
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id;
+        continue when v_session.id is null
+            or not strongroom_private.may_end_framework_session(v_session, p_before);
+        -- A writer that is at it is left alone. Under the lock nobody writes: look again.
+        select s.*
+        into v_session
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id
+        for update skip locked;
+        if v_session.id is not null
+            and strongroom_private.may_end_framework_session(v_session, p_before)
+        then
+            delete from strongroom.framework_sessions as s
+            where s.tenant_id = p_tenant_id
+                and s.id = v_id;
+            row_count := row_count + 1;
+        end if;
+    end loop;
+    return next;
+end
+$$;
+comment on function strongroom_private.sweep_framework_sessions(text, timestamptz, integer) is
+    'Retention: delete framework sessions in which nothing was written since, with their records.';
+
+select strongroom_private.publish_retention_kind(
+    p_kind => 'framework_sessions',
+    p_table => 'strongroom.framework_sessions',
+    p_description => 'Sessions of agent frameworks, from the last write in them, or in the session'
+        ' that they are a part of: they go, with their records. Not those that hold values or'
+        ' versions.',
+    p_handler => 'strongroom_private.sweep_framework_sessions'
+);
 
 
 -- ---------------------------------------------------------------------------------------------

@@ -196,6 +196,8 @@ select is(
             'strongroom.list_framework_records',
             'strongroom.search_framework_records',
             'strongroom.expire_framework_records',
+            'strongroom_private.is_idle_framework_session',
+            'strongroom_private.may_end_framework_session',
             'strongroom.prune_framework_checkpoints',
             'strongroom.find_evaluation_case',
             'strongroom.record_evaluation_results',

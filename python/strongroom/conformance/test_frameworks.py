@@ -485,3 +485,42 @@ async def test_users_append_and_put_nothing(adapter: Adapter) -> None:
             with pytest.raises(PermissionDenied):
                 await call
     assert (await adapter.store.frameworks.list_sessions(**_home(at))).items == ()
+
+
+async def test_old_sessions_are_swept_from_below_but_not_what_was_put_to_last(
+    adapter: Adapter,
+) -> None:
+    store = adapter.store
+    at = await _place(store, "thread")
+    of: dict[str, Any] = {"tenant_id": at["tenant_id"]}
+    await store.frameworks.append(**at, records=[_item("a"), _item("b")])
+    await store.frameworks.put(
+        **_home(at),
+        records=[
+            _value(["thread", "sub"], "c1", collection="checkpoints"),
+            _value(["names"], "ada"),
+            _value(["files"], "1", collection="versions"),
+        ],
+    )
+    await store.frameworks.put_session(
+        **{**at, "path": ["app"]}, state={"a": 1}, expected_version=0
+    )
+
+    async def left() -> list[str]:
+        page = await store.frameworks.list_sessions(**_home(at))
+        return ["/".join(session.path) for session in page.items]
+
+    keep: dict[str, Any] = {**of, "kind": "framework_sessions"}
+    await store.lifecycle.set_policy(**keep, keep_seconds=3600, expected_version=0)
+    (swept,) = await store.lifecycle.sweep(**of)
+    assert (swept.row_count, swept.held, swept.has_more) == (0, 0, False)
+    await store.lifecycle.set_policy(**keep, keep_seconds=0, expected_version=1)
+    (swept,) = await store.lifecycle.sweep(**of, limit=1)
+    assert (swept.row_count, swept.has_more) == (1, True)
+    assert await left() == ["app", "files", "names", "thread"]
+    (swept,) = await store.lifecycle.sweep(**of, limit=3)
+    assert (swept.row_count, swept.has_more) == (2, False)
+    assert await left() == ["files", "names"]
+    assert (await store.frameworks.list(**at)).items == ()
+    (again,) = await store.frameworks.append(**at, records=[_item("a")])
+    assert (again.position, again.outcome) == (1, "inserted")

@@ -363,6 +363,7 @@ async def test_a_sweep_leaves_what_is_not_old_enough(adapter: Adapter) -> None:
     target = await fill(store)
     kinds = ["approval_grants", "checkpoints", "conversations", "deleted_conversations"]
     kinds += ["interactions", "jobs", "memories", "run_events", "tool_outputs", "topic_events"]
+    kinds += ["framework_sessions", "transcripts"]
     await _keep(store, target.tenant_id, **dict.fromkeys(kinds, 3600))
     before = await everything(store, target), await everything_beside(store, target)
     assert set((await _swept(store, target.tenant_id)).values()) == {(0, 0, False)}

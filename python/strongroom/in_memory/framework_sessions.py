@@ -17,6 +17,9 @@ from strongroom.models.pages import Direction, Page
 
 PATH_BYTES = 1_000
 STATE_BYTES = 1_048_576
+TOUCHED_EVERY = dt.timedelta(hours=1)
+LASTING = {"values", "versions"}
+"""Collections of what was put to last: a session that holds some does not end by its age."""
 
 
 def check_path(field: str, path: list[str]) -> None:
@@ -64,6 +67,8 @@ def hold_session(
             ),
         )
     check_principal(found, principal_id)
+    if found.updated_at < tables.now - TOUCHED_EVERY:
+        found = keep_session(tables, found.replace(updated_at=tables.now))
     return found
 
 
@@ -229,3 +234,44 @@ def fork_session(tables: Tables, *, framework: str, from_path: list[str], path: 
             for stored in live_records(tables, source)
         }
     return len(sources)
+
+
+def sweep_sessions(tables: Tables, before: dt.datetime, limit: int) -> tuple[int, int]:
+    """End sessions in which nothing was written since, the deepest first."""
+    old = sorted(
+        (session for session in tables.framework_sessions.values() if session.updated_at < before),
+        key=lambda session: (-len(session.path), session.updated_at, session.id),
+    )
+    count = 0
+    for session in old:
+        if count == limit:
+            break
+        if _may_end(tables, session, before):
+            drop_session(tables, session)
+            count += 1
+    return count, 0
+
+
+def _may_end(tables: Tables, session: FrameworkSession, before: dt.datetime) -> bool:
+    above = [
+        tables.framework_sessions.get((session.framework, session.path[:depth]))
+        for depth in range(1, len(session.path))
+    ]
+    return (
+        not any(name in LASTING for name, _ in tables.framework_records.get(session.id, {}))
+        and len(sessions_below(tables, session.framework, [*session.path])) == 1
+        and _is_idle(tables, session, before)
+        and not any(
+            other is not None
+            and tables.framework_records.get(other.id)
+            and not _is_idle(tables, other, before)
+            for other in above
+        )
+    )
+
+
+def _is_idle(tables: Tables, session: FrameworkSession, before: dt.datetime) -> bool:
+    return session.updated_at < before and not any(
+        stored.record.updated_at >= before
+        for stored in tables.framework_records.get(session.id, {}).values()
+    )

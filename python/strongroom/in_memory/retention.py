@@ -11,6 +11,7 @@ from strongroom.in_memory.base import check_version, check_writable, versioned
 from strongroom.in_memory.conversation_functions import drop_conversation
 from strongroom.in_memory.database import Row, Tables
 from strongroom.in_memory.dropping import drop_tool_outputs
+from strongroom.in_memory.framework_sessions import sweep_sessions
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.realtime import trim_topic
 from strongroom.in_memory.transcripts import drop_transcripts
@@ -201,6 +202,7 @@ SWEEPERS: dict[str, Sweeper] = {
     "checkpoints": _sweep_checkpoints,
     "conversations": _sweep_conversations,
     "deleted_conversations": _sweep_deleted,
+    "framework_sessions": sweep_sessions,
     "interactions": _sweep_interactions,
     "jobs": _sweep_jobs,
     "memories": _sweep_memories,

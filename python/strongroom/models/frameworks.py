@@ -49,6 +49,8 @@ class FrameworkSession(Record):
         state: what the framework keeps about it.
         version: grows with every write of the state.
         last_position: the newest position that was given to a record.
+        updated_at: when its state or its order of records last changed, or something was put; of that
+            it may be an hour behind.
     """
 
     tenant_id: Id

@@ -11,15 +11,18 @@ AS $function$
 declare
     v_id text;
     v_principal_id text;
+    v_updated_at timestamptz;
 begin
     loop
         -- A removal of the session waits for this transaction, or has happened.
         select
             s.id,
-            s.principal_id
+            s.principal_id,
+            s.updated_at
         into
             v_id,
-            v_principal_id
+            v_principal_id,
+            v_updated_at
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
@@ -38,6 +41,19 @@ begin
             '{"path": "principal_id", "record": "framework session"}',
             'Use the principal that it was made for, or another path.'
         );
+    end if;
+    if v_updated_at < now() - interval '1 hour' then
+        -- Whoever else is at it need not be waited for: then it is touched by them, or next time.
+        update strongroom.framework_sessions as s
+        set updated_at = now()
+        where s.tenant_id = p_tenant_id
+            and s.id = (
+                select h.id
+                from strongroom.framework_sessions as h
+                where h.tenant_id = p_tenant_id
+                    and h.id = v_id
+                for no key update skip locked
+            );
     end if;
     return v_id;
 end

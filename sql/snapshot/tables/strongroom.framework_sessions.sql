@@ -56,7 +56,7 @@ comment on column strongroom.framework_sessions.last_position is
 comment on column strongroom.framework_sessions.created_at is
     'When it was made.';
 comment on column strongroom.framework_sessions.updated_at is
-    'When its state or its order of records last changed.';
+    'When its state or its order of records last changed, or something was put: of that it may be an hour behind.';
 
 CREATE INDEX framework_sessions_by_principal ON strongroom.framework_sessions USING btree (tenant_id, principal_id, framework, path) WHERE (principal_id IS NOT NULL);
 comment on index strongroom.framework_sessions_by_principal is
