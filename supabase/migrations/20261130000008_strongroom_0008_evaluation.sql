@@ -10,8 +10,9 @@
 --             it came from. When that is purged, the result keeps its verdict and its scores, and
 --             loses what was said: output, error and metadata. That is the only change there is.
 -- Locks       A recorder locks the run's row for share: recorders of one run do not wait for each
---             other, a finish waits for them, and they for it. Then the conversations that its
---             results name, in the order of their ids (FOR KEY SHARE).
+--             other, a finish waits for them, and they for it. Then the cases, and then the
+--             conversations that its results name, each in the order of their ids (FOR KEY SHARE).
+--             A start locks its cases alike; so both wait for the purge of a case.
 -- Reading     Hosts alone: cases hold what an agent is tested with.
 
 select strongroom_private.begin_migration(8, 'evaluation');
@@ -974,6 +975,16 @@ begin
     on conflict on constraint evaluation_runs_pkey do nothing;
     if found then
         v_outcome := 'inserted';
+        -- Locked against their purge, so that one which is under way leaves no raw error.
+        perform
+        from strongroom.evaluation_cases as c
+        where c.tenant_id = p_tenant_id
+            and c.id in (
+                select i ->> 'case_id'
+                from jsonb_array_elements(p_cases) as i
+            )
+        order by c.id
+        for key share;
         insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)
         select
             p_tenant_id,
@@ -1589,6 +1600,16 @@ begin
         )
         from jsonb_array_elements(p_results) with ordinality as i (value, place)
     );
+    -- The race: a case is purged meanwhile, and its place in the run with it. Look after the lock.
+    perform
+    from strongroom.evaluation_cases as c
+    where c.tenant_id = p_tenant_id
+        and c.id in (
+            select i ->> 'case_id'
+            from jsonb_array_elements(v_results) as i
+        )
+    order by c.id
+    for key share;
     select min(i.place) - 1
     into v_place
     from jsonb_array_elements(v_results) with ordinality as i (value, place)

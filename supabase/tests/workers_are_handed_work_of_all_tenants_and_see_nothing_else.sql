@@ -1,6 +1,6 @@
 -- A worker is handed runs, jobs, overdue interactions, bytes to remove and audits to seal of every
--- tenant by five reviewed functions; no caller sees across tenants in another way, not with the setting that they
--- use.
+-- tenant by five reviewed functions; no caller sees across tenants in another way, not with the
+-- setting that they use.
 begin;
 \ir support/stories.psql
 select plan(37);

@@ -69,6 +69,16 @@ begin
         )
         from jsonb_array_elements(p_results) with ordinality as i (value, place)
     );
+    -- The race: a case is purged meanwhile, and its place in the run with it. Look after the lock.
+    perform
+    from strongroom.evaluation_cases as c
+    where c.tenant_id = p_tenant_id
+        and c.id in (
+            select i ->> 'case_id'
+            from jsonb_array_elements(v_results) as i
+        )
+    order by c.id
+    for key share;
     select min(i.place) - 1
     into v_place
     from jsonb_array_elements(v_results) with ordinality as i (value, place)

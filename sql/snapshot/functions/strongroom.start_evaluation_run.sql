@@ -64,6 +64,16 @@ begin
     on conflict on constraint evaluation_runs_pkey do nothing;
     if found then
         v_outcome := 'inserted';
+        -- Locked against their purge, so that one which is under way leaves no raw error.
+        perform
+        from strongroom.evaluation_cases as c
+        where c.tenant_id = p_tenant_id
+            and c.id in (
+                select i ->> 'case_id'
+                from jsonb_array_elements(p_cases) as i
+            )
+        order by c.id
+        for key share;
         insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)
         select
             p_tenant_id,
