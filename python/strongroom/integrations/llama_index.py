@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import BaseChatStore
@@ -12,6 +12,7 @@ from strongroom.client import Ports
 from strongroom.ids import new_id
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.integrations.pages import PAGE, all_records, all_sessions
+from strongroom.integrations.plain import plain
 from strongroom.models.base import JsonValue
 from strongroom.models.frameworks import FrameworkRecord, NewFrameworkRecord
 
@@ -159,7 +160,9 @@ class StrongroomChatStore(BaseChatStore):
 
 
 def _json(message: ChatMessage) -> JsonValue:
-    return cast("JsonValue", message.model_dump(mode="json"))
+    return plain(
+        message, "message", lambda given: given.model_dump(mode="json"), bytes_mode="base64"
+    )
 
 
 def _message(record: FrameworkRecord) -> ChatMessage:

@@ -12,7 +12,9 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from strongroom.errors import InvalidArgument
 from strongroom.models.base import JsonValue
 
-_FAULTS = (PydanticSerializationError, TypeError, ValueError, RecursionError)
+FAULTS = (PydanticSerializationError, TypeError, ValueError, RecursionError)
+"""What pydantic, json and msgpack raise for a value that they cannot write."""
+
 _DEEPEST = 100
 
 BytesMode = Literal["utf8", "base64"]
@@ -49,28 +51,38 @@ def plain(
         if write is not None:
             return cast("JsonValue", write(value))
         return cast("JsonValue", to_jsonable_python(value, bytes_mode=bytes_mode))
-    except _FAULTS as error:
-        where, inner = _deepest(value, path, bytes_mode)
-        kind = type(inner).__name__
-        raise InvalidArgument(
-            f"{where} is of type {kind}, which cannot be written as JSON",
-            detail={"path": where, "kind": kind},
-            hint="Convert it first; put bytes into a file or an artifact and keep its id here.",
-        ) from error
+    except FAULTS as error:
+
+        def attempt(piece: Any) -> Any:
+            return to_jsonable_python(piece, bytes_mode=bytes_mode)
+
+        raise refused(value, path, attempt, "as JSON") from error
 
 
-def _deepest(value: Any, path: str, bytes_mode: BytesMode) -> tuple[str, Any]:
-    """Follow what cannot be written as far in as it goes."""
+def refused(value: Any, path: str, attempt: Callable[[Any], Any], how: str) -> InvalidArgument:
+    """Return the error for a value that cannot be written.
+
+    Args:
+        value: what cannot be written.
+        path: what it is called.
+        attempt: writes a piece of it, or raises one of ``FAULTS``: so the innermost fault is found.
+        how: how it should have been written, for the message.
+    """
     for _ in range(_DEEPEST):
         for step, item in _items(value):
             try:
-                to_jsonable_python(item, bytes_mode=bytes_mode)
-            except _FAULTS:
+                attempt(item)
+            except FAULTS:
                 path, value = f"{path}{step}", item
                 break
         else:
             break
-    return path, value
+    kind = type(value).__name__
+    return InvalidArgument(
+        f"{path} is of type {kind}, which cannot be written {how}",
+        detail={"path": path, "kind": kind},
+        hint="Convert it first; put bytes into a file or an artifact and keep its id here.",
+    )
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:

@@ -14,13 +14,13 @@ from google.adk.sessions.base_session_service import (
 )
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
-from pydantic_core import to_jsonable_python
 
 from strongroom.client import Ports
-from strongroom.errors import InvalidArgument, NotFound, VersionConflict
+from strongroom.errors import NotFound, VersionConflict
 from strongroom.ids import new_id
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.integrations.pages import PAGE, all_records, all_sessions
+from strongroom.integrations.plain import plain
 from strongroom.models.base import JsonObject
 from strongroom.models.frameworks import FrameworkRecord, FrameworkSession, NewFrameworkRecord
 
@@ -151,6 +151,7 @@ class StrongroomSessionService(BaseSessionService):
 
         Raises:
             NotFound: SR010, the session does not exist, or was deleted.
+            InvalidArgument: SR001, the event or its state holds what is not JSON; the path leads to it.
             AlreadyExists: SR011, another event has this id.
             InvalidText: SR003, text that PostgreSQL cannot store.
         """
@@ -159,9 +160,13 @@ class StrongroomSessionService(BaseSessionService):
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         deltas = _deltas(event.actions.state_delta if event.actions else {})
-        record = NewFrameworkRecord(
-            key=event.id, content=_jsonable(event.model_dump(exclude_none=True, mode="json"))
+        content = plain(
+            event,
+            "event",
+            lambda given: given.model_dump(exclude_none=True, mode="json"),
+            bytes_mode="base64",
         )
+        record = NewFrameworkRecord(key=event.id, content=content)
         at = self._at(session.app_name, session.user_id, session.id)
 
         async def write(uow: Ports) -> FrameworkSession:
@@ -250,7 +255,7 @@ def _of_user(
 def _deltas(state: dict[str, Any]) -> dict[str, JsonObject]:
     """Split a change of state by what it is about; temporary state is left out."""
     found: dict[str, JsonObject] = {"app": {}, "user": {}, "session": {}}
-    for key, value in _jsonable(state).items():
+    for key, value in cast("JsonObject", plain(state, "state")).items():
         if key.startswith(State.APP_PREFIX):
             found["app"][key.removeprefix(State.APP_PREFIX)] = value
         elif key.startswith(State.USER_PREFIX):
@@ -258,17 +263,6 @@ def _deltas(state: dict[str, Any]) -> dict[str, JsonObject]:
         elif not key.startswith(State.TEMP_PREFIX):
             found["session"][key] = value
     return found
-
-
-def _jsonable(value: dict[str, Any]) -> JsonObject:
-    try:
-        return cast("JsonObject", to_jsonable_python(value))
-    except (ValueError, TypeError) as error:
-        raise InvalidArgument(
-            f"state or event holds what is not JSON: {error}",
-            detail={"path": "state"},
-            hint="Keep what can be written as JSON; put bytes into an artifact.",
-        ) from error
 
 
 def _event(record: FrameworkRecord) -> Event:

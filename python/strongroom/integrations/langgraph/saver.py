@@ -19,11 +19,13 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from strongroom.errors import InvalidArgument, LimitExceeded
+from strongroom.errors import InvalidArgument
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.integrations.langgraph.blocking import BlockingSaver
+from strongroom.integrations.langgraph.listing import searchable, without_the_last_id
 from strongroom.integrations.langgraph.places import config_of, place_of, prefix_of
-from strongroom.models.base import JsonObject, JsonValue
+from strongroom.integrations.plain import FAULTS, refused
+from strongroom.models.base import JsonObject
 from strongroom.models.frameworks import (
     FrameworkCheckpoint,
     FrameworkRecordChange,
@@ -33,7 +35,6 @@ from strongroom.models.frameworks import (
 
 FRAMEWORK = "langgraph"
 PAGE = 50
-SCALARS = (str, int, float, bool, type(None))
 
 
 class StrongroomSaver(BlockingSaver):
@@ -115,7 +116,7 @@ class StrongroomSaver(BlockingSaver):
                 )
             )
             is_last = len(page) < size or left == size
-            whole = page if is_last else _without_the_last_id(page)
+            whole = page if is_last else without_the_last_id(page)
             for one in whole:
                 yield self._tuple(one)
             if is_last:
@@ -158,6 +159,7 @@ class StrongroomSaver(BlockingSaver):
 
         Raises:
             AlreadyExists: SR011, the thread is another person's.
+            InvalidArgument: SR001, a value that the serializer cannot write; the path leads to it.
             InvalidText: SR003, the metadata hold text that PostgreSQL cannot store.
             LimitExceeded: SR004, a value of more than 16 MiB, or more than 499 new values.
         """
@@ -168,7 +170,7 @@ class StrongroomSaver(BlockingSaver):
             "checkpoint": {k: v for k, v in checkpoint.items() if k != "channel_values"},
             "metadata": whole,
         }
-        kind, data = self.serde.dumps_typed(state)
+        kind, data = self._dumps(state, "checkpoint")
         records = [
             self._channel(path, channel, version, values[channel])
             for channel, version in new_versions.items()
@@ -185,7 +187,7 @@ class StrongroomSaver(BlockingSaver):
                     "channels": {k: str(v) for k, v in checkpoint["channel_versions"].items()},
                 },
                 data=data,
-                metadata=_searchable(whole),
+                metadata=searchable(whole),
             )
         )
         await self._put(records)
@@ -194,7 +196,7 @@ class StrongroomSaver(BlockingSaver):
     def _channel(
         self, path: list[str], channel: str, version: str | float, value: Any
     ) -> FrameworkRecordChange:
-        kind, data = self.serde.dumps_typed(value)
+        kind, data = self._dumps(value, f"channel_values.{channel}")
         return FrameworkRecordChange(
             path=path,
             collection="channels",
@@ -203,6 +205,13 @@ class StrongroomSaver(BlockingSaver):
             data=data,
             mode="keep",
         )
+
+    def _dumps(self, value: Any, path: str) -> tuple[str, bytes]:
+        try:
+            return self.serde.dumps_typed(value)
+        except FAULTS as error:
+            how = "by LangGraph's serializer"
+            raise refused(value, path, self.serde.dumps_typed, how) from error
 
     async def aput_writes(
         self,
@@ -215,6 +224,7 @@ class StrongroomSaver(BlockingSaver):
 
         Raises:
             AlreadyExists: SR011, the thread is another person's.
+            InvalidArgument: SR001, a value that the serializer cannot write; the path leads to it.
             LimitExceeded: SR004, a value of more than 16 MiB, or more than 500 writes.
         """
         path = place_of(config)
@@ -223,7 +233,7 @@ class StrongroomSaver(BlockingSaver):
         for place, (channel, value) in enumerate(writes):
             index = WRITES_IDX_MAP.get(channel, place)
             mode: PutMode = "replace" if index < 0 else "keep"
-            kind, data = self.serde.dumps_typed(value)
+            kind, data = self._dumps(value, f"writes[{place}]")
             records.append(
                 FrameworkRecordChange(
                     path=path,
@@ -309,28 +319,3 @@ class StrongroomSaver(BlockingSaver):
         """Return a version that grows, and that no fork of the same checkpoint comes to as well."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"  # noqa: S311
-
-
-def _searchable(metadata: CheckpointMetadata) -> JsonObject:
-    """Return the metadata that a filter can ask for: what is JSON."""
-    return {key: cast("JsonValue", v) for key, v in metadata.items() if _is_json(v)}
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return all(map(_is_json, value))
-    return type(value) in SCALARS and value == value and value not in (float("inf"), -float("inf"))  # noqa: PLR0124
-
-
-def _without_the_last_id(page: Sequence[FrameworkCheckpoint]) -> Sequence[FrameworkCheckpoint]:
-    """Leave out the last id: more checkpoints with it, of copied threads, may follow."""
-    whole = [one for one in page if one.id != page[-1].id]
-    if not whole:
-        raise LimitExceeded(
-            f"{len(page)} threads have a checkpoint with the same id",
-            detail={"path": "config", "limit": len(page) - 1},
-            hint="List the checkpoints of one thread at a time.",
-        )
-    return whole
