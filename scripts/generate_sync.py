@@ -30,26 +30,41 @@ PACKAGE = "strongroom"
 
 ROOTS = [
     ("strongroom.connecting", "connect"),
+    ("strongroom.supabase", "connect_supabase"),
+    ("strongroom.following", "follow_messages"),
+    ("strongroom.following", "follow_run_events"),
     ("strongroom.memory_sessions", "MemorySession"),
     ("strongroom.infrastructure.memory_blobs", "MemoryBlobStore"),
     ("strongroom.infrastructure.filesystem_blobs", "FilesystemBlobStore"),
 ]
 BY_HAND = {
     "strongroom.embedded": {"EmbeddedServer"},
-    "strongroom.infrastructure.adapters": {"with_adapters"},
+    "strongroom.infrastructure.at_once": {"ask_each"},
     "strongroom.infrastructure.blob_urls": {"open_blobs"},
+    "strongroom.infrastructure.bullmq_jobs": {"brought_by_bullmq", "bullmq_server"},
     "strongroom.infrastructure.listening": {
         "Connection",
         "ConnectToListen",
         "Listener",
         "listening_connection",
     },
+    "strongroom.infrastructure.redis_listening": {"RedisListener"},
     "strongroom.infrastructure.s3_blobs": {"S3BlobStore"},
+    "strongroom.infrastructure.supabase_realtime": {
+        "RealtimeListener",
+        "SupabaseRealtimePublisher",
+        "listen_to",
+    },
+    "strongroom.infrastructure.upkeep": {"upkeep"},
+    "strongroom.transports.access_tokens": {"AccessToken", "present"},
+    "strongroom.transports.http": {"http_client"},
 }
 """Names that have a blocking form which is no translation, in ``strongroom/sync`` at the same place."""
 
 NAMES = {
     "AbstractAsyncContextManager": "AbstractContextManager",
+    "AsyncClient": "Client",
+    "AsyncClientOptions": "ClientOptions",
     "AsyncConnection": "Connection",
     "AsyncConnectionPool": "ConnectionPool",
     "AsyncExitStack": "ExitStack",
@@ -57,8 +72,13 @@ NAMES = {
     "AsyncIterator": "Iterator",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
+    "aclose": "close",
+    "aclosing": "closing",
+    "aiter_bytes": "iter_bytes",
+    "anext": "next",
     "asynccontextmanager": "contextmanager",
     "asyncio": "blocking",
+    "create_async_client": "create_client",
     "enter_async_context": "enter_context",
     "push_async_callback": "callback",
 }
@@ -69,11 +89,33 @@ RESULTS = {"Awaitable": 0, "Coroutine": 2}
 
 IN_TEXTS = {
     '"__aiter__"': '"__next__"',
+    '"redis.asyncio"': '"redis"',
+    '"redis.asyncio.retry"': '"redis.retry"',
     '"must be bytes or an async iterable of bytes, not {kind}"': (
         '"must be bytes or an iterator of bytes, not {kind}"'
     ),
 }
 """Texts that say something else there."""
+
+IN_ALL_TEXTS = [
+    (
+        r"how jobs come to workers: ``bullmq\+redis://host:port/database``\. None: workers ask",
+        "None: BullMQ's package is asynchronous, and refused here; workers ask",
+    ),
+    (r"\bstrongroom\.connect(_supabase)?\(", r"strongroom.sync.connect\1("),
+    (r"\bsupabase\.AsyncClient\b", "supabase.Client"),
+    (
+        r"Subscriptions are woken by Supabase Realtime, and poll where it is silent\.",
+        "Subscriptions look once a second: Realtime's client is asynchronous.",
+    ),
+    (r"; over Supabase's API it is woken by Realtime\.", "."),
+    (r"a function \(async or not\) that", "a function that"),
+    (
+        r"Close it with ``aclose\(\)`` \(``contextlib\.aclosing``\)\.",
+        "Close it with ``close()`` (``contextlib.closing``).",
+    ),
+]
+"""What any text says otherwise there."""
 
 IN_EXAMPLES = [
     (
@@ -81,8 +123,11 @@ IN_EXAMPLES = [
         r"\1from strongroom import MemoryContext\n\1from strongroom.sync import MemorySession",
     ),
     (r"import asyncio, strongroom\b", "import strongroom.sync"),
+    (r"(?m)^( *>>> )import strongroom$", r"\1import strongroom.sync"),
+    (r"\bimport aclosing\b", "import closing"),
+    (r"\baclosing\(", "closing("),
+    (r"\banext\(", "next("),
     (r"import asyncio\b", "import strongroom.sync"),
-    (r"\bstrongroom\.connect\(", "strongroom.sync.connect("),
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
     (r"asyncio\.run\((main\(\))\)", r"\1"),
@@ -107,12 +152,14 @@ class Definition:
 
 @dataclass
 class Module:
-    """What a module defines and imports."""
+    """What a module defines and imports: at its top, for types alone, or within functions."""
 
     name: str
     docstring: str = ""
     defined: dict[str, Definition] = field(default_factory=dict)
     imported: dict[str, Name] = field(default_factory=dict)
+    at_the_top: set[str] = field(default_factory=set)
+    for_types: set[str] = field(default_factory=set)
     modules: dict[str, str] = field(default_factory=dict)
 
 
@@ -128,8 +175,9 @@ def load(name: str) -> Module | None:
     module = Module(name, ast.get_docstring(tree, clean=False) or "")
     before: Definition | None = None
     for node in tree.body:
-        for imported in [node, *(node.body if isinstance(node, ast.If) else [])]:
-            _import(module, imported)
+        module.at_the_top |= _import(module, node)
+        for imported in node.body if isinstance(node, ast.If) else []:
+            module.for_types |= _import(module, imported)
         if isinstance(node, ast.Expr) and before is not None:
             before.text += segment(node, lines)  # what a string says of the name before it
             continue
@@ -160,13 +208,16 @@ def _defined(module: Module, node: ast.stmt, text: str) -> Definition:
     return Definition(node, text, uses, is_async)
 
 
-def _import(module: Module, node: ast.stmt) -> None:
+def _import(module: Module, node: ast.stmt) -> set[str]:
+    """Remember what a statement imports; return the names of it."""
     if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
         for alias in node.names:
             module.imported[alias.asname or alias.name] = (node.module, alias.name)
-    elif isinstance(node, ast.Import):
+        return {alias.asname or alias.name for alias in node.names}
+    if isinstance(node, ast.Import):
         for alias in node.names:
             module.modules[alias.asname or alias.name.split(".")[0]] = alias.name
+    return set()
 
 
 def names_of(node: ast.stmt) -> list[str]:
@@ -325,6 +376,8 @@ def _argument(
 def _in_string(text: str) -> str:
     if text in IN_TEXTS:
         return IN_TEXTS[text]
+    for pattern, replacement in IN_ALL_TEXTS:
+        text = re.sub(pattern, replacement, text)
     if ">>>" not in text:
         # A type in a string, as ``cast`` has it.
         return re.sub(r"\bCoroutine\[Any, Any, (\w+)\]|\bAwaitable\[(\w+)\]", _either, text)
@@ -341,11 +394,12 @@ def _local_imports(text: str, chosen: set[Name]) -> str:
     """Let imports inside of functions lead to what is written here."""
 
     def replaced(found: re.Match[str]) -> str:
-        place = origin(found[1], found[2])
+        place = origin(found[1], found[3])
         where = place[0].replace(PACKAGE, f"{PACKAGE}.sync", 1) if place in chosen else place[0]
-        return f"from {where} import {found[2]}"
+        return f"from {where} import {found[2]}{found[3]}"
 
-    return re.sub(r"from (strongroom[\w.]*) import (\w+)", replaced, text)
+    opening = r"(\((?:[ ]*#[^\n]*)?\s*|)"
+    return re.sub(rf"from (strongroom[\w.]*) import {opening}(\w+)", replaced, text)
 
 
 def written(name: str, chosen: set[Name]) -> str | None:
@@ -360,13 +414,19 @@ def written(name: str, chosen: set[Name]) -> str | None:
         return None
     emitted.sort(key=lambda definition: definition.node.lineno)
     imports: set[str] = set()
+    for_types: set[str] = set()
     for used in sorted({used for definition in emitted for used in definition.uses}):
-        imports |= _imports_of(module, used, chosen)
+        place = for_types if used in module.for_types else imports
+        place |= _imports_of(module, used, chosen)
+    if for_types:
+        imports.add("from typing import TYPE_CHECKING")
     bodies = [rewritten(definition.text, chosen) for definition in emitted]
     parts = [
         HEADER.format(source=f"{name.replace('.', '/')}.py"),
         f'"""{module.docstring}"""\n\nfrom __future__ import annotations\n\n',
         "\n".join(sorted(imports)),
+        "\n\n",
+        "\n    ".join(["if TYPE_CHECKING:", *sorted(for_types)]) if for_types else "",
         "\n\n\n",
         "\n\n".join(bodies),
         "\n",
@@ -385,6 +445,8 @@ def _imports_of(module: Module, used: str, chosen: set[Name]) -> set[str]:
     place = resolve(module, used)
     if place is None or used in RESULTS:
         return set()
+    if used in module.imported and used not in {*module.at_the_top, *module.for_types}:
+        return set()  # a function imports it for itself
     there, name = place
     if place in chosen:
         is_here = there == module.name and name not in BY_HAND.get(there, ())

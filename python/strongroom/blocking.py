@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _limits = threading.local()
 
@@ -57,11 +58,15 @@ def current_task() -> Task[Any]:
     return Task(threading.current_thread())
 
 
-@contextmanager
-def timeout(seconds: float) -> Iterator[None]:
+def timeout(seconds: float) -> AbstractContextManager[None]:
     """Let waiting inside of the block end after so many seconds, with TimeoutError."""
+    return timeout_at(time.monotonic() + seconds)
+
+
+@contextmanager
+def timeout_at(end: float) -> Iterator[None]:
+    """Let waiting inside of the block end at a time of the clock, with TimeoutError."""
     before: float | None = getattr(_limits, "end", None)
-    end = time.monotonic() + seconds
     _limits.end = end if before is None else min(before, end)
     try:
         yield
@@ -69,9 +74,9 @@ def timeout(seconds: float) -> Iterator[None]:
         _limits.end = before
 
 
-def to_thread(call: Callable[[], T]) -> T:
+def to_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call it here."""
-    return call()
+    return call(*args, **kwargs)
 
 
 def ensure_future(done: T) -> T:
@@ -88,16 +93,17 @@ def wait(_: set[T]) -> None:
     """Return: it has been done."""
 
 
-def _left() -> float | None:
+def left() -> float | None:
+    """Return the seconds that the time limit leaves; None without one."""
     end: float | None = getattr(_limits, "end", None)
     return None if end is None else end - time.monotonic()
 
 
 def sleep(seconds: float) -> None:
     """Wait; no longer than the time limit allows."""
-    left = _left()
-    if left is not None and seconds >= left:
-        time.sleep(max(0.0, left))
+    remaining = left()
+    if remaining is not None and seconds >= remaining:
+        time.sleep(max(0.0, remaining))
         raise TimeoutError
     time.sleep(seconds)
 
@@ -111,8 +117,8 @@ class Lock:
 
     def acquire(self) -> None:
         """Wait for it."""
-        left = _left()
-        if not self._lock.acquire(timeout=-1 if left is None else max(0.0, left)):
+        remaining = left()
+        if not self._lock.acquire(timeout=-1 if remaining is None else max(0.0, remaining)):
             raise TimeoutError
 
     def release(self) -> None:
@@ -154,6 +160,6 @@ class Event:
 
     def wait(self) -> None:
         """Wait for it."""
-        left = _left()
-        if not self._event.wait(None if left is None else max(0.0, left)):
+        remaining = left()
+        if not self._event.wait(None if remaining is None else max(0.0, remaining)):
             raise TimeoutError

@@ -22,13 +22,13 @@ from strongroom.migrations import load_migrations
 from strongroom.models.health import Capability, Health, SchemaChange, TextPolicy
 from strongroom.ports.blobs import BlobStore
 from strongroom.postgres import health_of, sql_ports
+from strongroom.transports.access_tokens import AccessToken
 from strongroom.transports.base import Transport
 
 if TYPE_CHECKING:
     from supabase import AsyncClient
 
     from strongroom.infrastructure.supabase_realtime import RealtimeListener
-    from strongroom.transports.postgrest import AccessToken
 
 Unit = AbstractAsyncContextManager[UnitOfWork]
 
@@ -127,6 +127,8 @@ async def connect_supabase(
     what row security and the permission rules allow. There are no units of work: every call is a
     transaction of its own.
 
+    Subscriptions are woken by Supabase Realtime, and poll where it is silent.
+
     Args:
         project_url: such as ``https://abcdefgh.supabase.co``.
         key: the project's service (secret) key for hosts, or its anon (publishable) key for users.
@@ -143,7 +145,7 @@ async def connect_supabase(
         timeout: seconds that one call may take in all, retries included.
 
     Raises:
-        InvalidArgument: SR001, neither or both of URL with key, and client.
+        InvalidArgument: SR001, neither or both of URL with key, and client; or a client of another kind.
         MissingCapability: SR040, a feature that the API lacks, or the extra is not installed.
 
     Example:
@@ -154,12 +156,14 @@ async def connect_supabase(
         ...         return [talk.title for talk in page.items]
     """
     try:
-        import httpx  # noqa: PLC0415 (comes with the extra)
-        from supabase import AsyncClientOptions, create_async_client  # noqa: PLC0415 (an extra)
-
-        from strongroom.infrastructure.supabase_realtime import (  # noqa: PLC0415 (needs it)
-            RealtimeListener,
+        from supabase import (  # noqa: PLC0415 (an extra)
+            AsyncClient,
+            AsyncClientOptions,
+            create_async_client,
         )
+
+        from strongroom.infrastructure.supabase_realtime import listen_to  # noqa: PLC0415 (needs it)
+        from strongroom.transports.http import http_client  # noqa: PLC0415 (comes with it)
         from strongroom.transports.postgrest import PostgrestTransport  # noqa: PLC0415 (needs it)
     except ImportError as error:
         raise MissingCapability(
@@ -173,15 +177,20 @@ async def connect_supabase(
             detail={"path": "project_url"},
             hint="For example strongroom.connect_supabase('https://x.supabase.co', key).",
         )
+    if client is not None and not isinstance(client, AsyncClient):
+        raise InvalidArgument(
+            f"client is of another kind: {type(client).__module__}.{type(client).__qualname__}",
+            detail={"path": "client"},
+            hint="strongroom.connect_supabase takes what supabase.create_async_client returns, and"
+            " strongroom.sync.connect_supabase what supabase.create_client returns.",
+        )
     if timeout <= 0:
         raise InvalidArgument(
             f"timeout is {timeout}", detail={"path": "timeout"}, hint="Give seconds above 0."
         )
     async with AsyncExitStack() as stack:
         if client is None:
-            http = await stack.enter_async_context(
-                httpx.AsyncClient(timeout=timeout, http2=True, follow_redirects=True)
-            )
+            http = await stack.enter_async_context(http_client(timeout))
             options = AsyncClientOptions(
                 httpx_client=http, auto_refresh_token=False, persist_session=False
             )
@@ -189,11 +198,7 @@ async def connect_supabase(
         transport = PostgrestTransport(
             client, access_token=access_token, text_policy=text_policy, timeout=timeout
         )
-        hints = RealtimeListener(
-            f"{str(client.supabase_url).rstrip('/')}/realtime/v1",
-            client.supabase_key,
-            transport.present_token,
-        )
+        hints = listen_to(client, transport.present_token)
         features = {*features}
         capabilities = await _ask_capabilities(
             transport, str(client.supabase_url), needed="vector_search" in features
@@ -273,6 +278,9 @@ def supabase_store(
             capabilities=capabilities,
         )
 
+    def begin(tenant_id: str) -> Unit:
+        return cast("Unit", transport.unit_of_work(tenant_id))
+
     return Strongroom(
         **{**sql_ports(transport), "realtime": SupabaseRealtimePublisher(transport, hints)},  # type: ignore[arg-type]
         schema=schema,
@@ -280,6 +288,6 @@ def supabase_store(
         hints=hints,
         blobs=blobs or cast("BlobStore", MissingBlobStore()),
         work_signals=polling,
-        begin=lambda tenant_id: cast("Unit", transport.unit_of_work(tenant_id)),
+        begin=begin,
         read_health=read_health,
     )

@@ -30,6 +30,7 @@ def s3(request: pytest.FixtureRequest) -> Iterator[S3Process]:
 
 
 GENERIC = ("isolation", "deletion", "text", "arguments")
+SUITES = ("test_conformance.py", "test_blocking.py")
 OURS = re.compile(r"\[(jobs|locks|realtime)[.\]-]")
 
 
@@ -37,8 +38,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
     """Let the suite's tests share a loop, and of the generic ones take those about these ports."""
     others = []
     for item in items:
-        if item.path.parent.name == "adapters" and item.path.name == "test_conformance.py":
-            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
+        if item.path.parent.name == "adapters" and item.path.name in SUITES:
+            if item.get_closest_marker("asyncio"):
+                item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
             section = item.name.split("_")[1]
             if section in GENERIC and not OURS.search(item.name):
                 others.append(item)

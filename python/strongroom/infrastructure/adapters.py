@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from strongroom.client import Strongroom
-from strongroom.errors import InvalidArgument, StrongroomError
-from strongroom.infrastructure.bullmq_jobs import BullMQJobDispatcher, Deliveries
+from strongroom.errors import InvalidArgument
+from strongroom.infrastructure.bullmq_jobs import brought_by_bullmq, bullmq_server
 from strongroom.infrastructure.composing import ComposablePort, composed
 from strongroom.infrastructure.redis_locks import RedisDistributedLockStore
 from strongroom.infrastructure.redis_realtime_units import TransactionalRedisRealtime
 from strongroom.infrastructure.redis_server import RedisServer, is_redis_url
 from strongroom.infrastructure.redis_upkeep import discard_purged
-from strongroom.infrastructure.tasks import end_task
 from strongroom.infrastructure.tenant_states import TenantStates
+from strongroom.infrastructure.upkeep import upkeep
 from strongroom.models.health import TextPolicy
-
-UPKEEP_SECONDS = 15.0
-"""How often a store sends what a process that died has left in the outbox."""
-
-log = logging.getLogger("strongroom.adapters")
 
 
 async def with_adapters(
@@ -59,7 +51,7 @@ async def with_adapters(
 
     async def keep_up(step: Callable[[], Awaitable[int]], name: str) -> None:
         if keeps_up:
-            await stack.enter_async_context(_upkeep(step, name))
+            await stack.enter_async_context(upkeep(step, name))
 
     async def server_at(url: str, argument: str) -> RedisServer:
         if not isinstance(url, str) or not is_redis_url(url):
@@ -77,6 +69,9 @@ async def with_adapters(
         return servers[url]
 
     ports: dict[str, ComposablePort] = {}
+    if jobs is not None:
+        server = await server_at(bullmq_server(jobs), "jobs")
+        ports["jobs"] = brought_by_bullmq(store.jobs, server)
     if locks is not None:
         server = await server_at(locks, "locks")
         ports["locks"] = RedisDistributedLockStore(server, tenants, text_policy)
@@ -86,26 +81,4 @@ async def with_adapters(
         stack.push_async_callback(feed.close)
         ports["realtime"] = feed
         await keep_up(feed.send_unsent, "the outbox")
-    if jobs is not None:
-        kind, _, url = jobs.partition("+")
-        server = await server_at(url if kind == "bullmq" else "", "jobs")
-        ports["jobs"] = BullMQJobDispatcher(store.jobs, Deliveries(server))
     return composed(store, ports, tenants, tuple(servers.values()))
-
-
-@contextlib.asynccontextmanager
-async def _upkeep(step: Callable[[], Awaitable[int]], name: str) -> AsyncIterator[None]:
-    async def go_on() -> None:
-        while True:
-            try:
-                while await step():
-                    pass
-            except StrongroomError as error:
-                log.warning("the upkeep of %s goes on later: %s", name, error)
-            await asyncio.sleep(UPKEEP_SECONDS)
-
-    task = asyncio.create_task(go_on(), name=f"strongroom: upkeep of {name}")
-    try:
-        yield
-    finally:
-        await end_task(task)

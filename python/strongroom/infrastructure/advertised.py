@@ -32,6 +32,7 @@ class Advertised:
         extra: which extra it needs; '' for none.
         notes: for each of its ports, what is to be known of it; '' for nothing.
         in_unit: what happens in a unit of work.
+        blocking: whether ``strongroom.sync`` has it, and how.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Advertised:
     extra: str
     notes: dict[str, str]
     in_unit: str
+    blocking: str = "yes"
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -62,6 +64,7 @@ ADAPTERS: tuple[Advertised, ...] = (
         "",
         _of(POSTGRESQL, vectors="with pgvector"),
         "part of the transaction",
+        "subscriptions look once a second",
     ),
     Advertised(
         "Supabase's API",
@@ -69,6 +72,7 @@ ADAPTERS: tuple[Advertised, ...] = (
         "supabase",
         _of(SUPABASE, realtime="woken by Supabase Realtime, else polls", vectors="with pgvector"),
         "no units of work",
+        "subscriptions look once a second",
     ),
     Advertised("in memory", 'connect("memory:")', "", _of(MEMORY), "part of the transaction"),
     Advertised(
@@ -91,6 +95,7 @@ ADAPTERS: tuple[Advertised, ...] = (
         "bullmq",
         {"jobs": "rows stay in the database"},
         "part of the transaction; workers told after it",
+        "no",
     ),
     Advertised(
         "S3-compatible",
@@ -98,6 +103,7 @@ ADAPTERS: tuple[Advertised, ...] = (
         "s3",
         {"blobs": "signed URLs"},
         _OUTSIDE,
+        "no",
     ),
     Advertised(
         "Supabase Storage",
@@ -115,13 +121,16 @@ def table() -> str:
     """Return adapter x port x capability as a Markdown table."""
     heads = [f"{port}: `{capability}`" for port, capability in PORTS.items()]
     lines = [
-        "| adapter | opened with | extra | " + " | ".join(heads) + " | in a unit of work |",
-        "|---" * (len(PORTS) + 4) + "|",
+        "| adapter | opened with | extra | "
+        + " | ".join(heads)
+        + " | in a unit of work | in `strongroom.sync` |",
+        "|---" * (len(PORTS) + 5) + "|",
     ]
     for adapter in ADAPTERS:
         cells = [
             "" if port not in adapter.notes else adapter.notes[port] or "yes" for port in PORTS
         ]
         row = [adapter.name, f"`{adapter.opened}`", adapter.extra, *cells, adapter.in_unit]
+        row.append(adapter.blocking)
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)

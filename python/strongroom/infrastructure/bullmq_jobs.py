@@ -47,6 +47,17 @@ def delivery_id(job: Job) -> str:
     return f"{name}-{job.attempt}-{job.claim_token or 0}-{job.status}"
 
 
+def bullmq_server(jobs: str) -> str:
+    """Return the URL of the Redis server that ``connect(jobs=...)`` names; '' when it names none.
+
+    Example:
+        >>> bullmq_server("bullmq+redis://127.0.0.1:6379/0")
+        'redis://127.0.0.1:6379/0'
+    """
+    kind, _, url = str(jobs).partition("+")
+    return url if kind == "bullmq" else ""
+
+
 class Deliveries:
     """Adds deliveries to BullMQ, and bears that it is away: workers also look into the database."""
 
@@ -186,3 +197,16 @@ class UnitJobs(_Announcing):
 
     async def undone(self) -> None:
         """Do nothing: nobody was told."""
+
+
+def brought_by_bullmq(jobs: JobDispatcher, server: RedisServer) -> BullMQJobDispatcher:
+    """Return the dispatcher that tells workers of jobs through BullMQ.
+
+    Args:
+        jobs: the database's.
+        server: BullMQ's.
+
+    Raises:
+        MissingCapability: SR040, the extra is not installed.
+    """
+    return BullMQJobDispatcher(jobs, Deliveries(server))

@@ -28,6 +28,7 @@ from strongroom.errors import (
     Unavailable,
 )
 from strongroom.infrastructure import s3_layout as layout
+from strongroom.infrastructure.at_once import ask_each
 from strongroom.infrastructure.blob_reading import (
     CHUNK,
     Reading,
@@ -272,13 +273,7 @@ class SupabaseBlobStore:
                 return
 
     async def _infos(self, paths: Paths) -> Infos:
-        gate = asyncio.Semaphore(_AT_ONCE)
-
-        async def one(path: str) -> Blob | None:
-            async with gate:
-                return await self._info(path)
-
-        return await asyncio.gather(*(one(path) for path in paths))
+        return await ask_each(self._info, paths, at_once=_AT_ONCE)
 
     @port_method
     async def delete(self, *, tenant_id: Id, key: BlobKey) -> bool:

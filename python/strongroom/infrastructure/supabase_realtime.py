@@ -13,7 +13,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from realtime import AsyncRealtimeClient, RealtimeSubscribeStates
 
@@ -21,6 +21,9 @@ from strongroom.infrastructure.listening import Listener
 from strongroom.infrastructure.postgres_realtime import PostgresRealtimePublisher
 from strongroom.infrastructure.waking import LONGEST_PAUSE, WakingListener
 from strongroom.transports.base import Transport
+
+if TYPE_CHECKING:
+    from supabase import AsyncClient
 
 log = logging.getLogger("strongroom.realtime")
 
@@ -146,6 +149,17 @@ class RealtimeListener(WakingListener[Names]):
 
         channel.on_broadcast("*", hear)
         await channel.subscribe(follow_state)
+
+
+def listen_to(client: AsyncClient, token: Token) -> RealtimeListener:
+    """Return what wakes the subscriptions of a store.
+
+    Args:
+        client: of the project.
+        token: returns the present token of whoever listens.
+    """
+    url = f"{str(client.supabase_url).rstrip('/')}/realtime/v1"
+    return RealtimeListener(url, client.supabase_key, token)
 
 
 class SupabaseRealtimePublisher(PostgresRealtimePublisher):

@@ -5,9 +5,10 @@
     with strongroom.sync.connect("postgresql://...") as store:
         store.tenants.create(tenant_id="acme", name="Acme")
 
-Records and errors are those of ``strongroom``. A caller's own pool or connection is a blocking one
-(``psycopg_pool.ConnectionPool``, ``psycopg.Connection``). A subscription is a plain iterator, which looks
-into the table once a second. Most of this package is generated from the asynchronous source.
+Records and errors are those of ``strongroom``. What is the caller's own is a blocking one
+(``psycopg_pool.ConnectionPool``, ``psycopg.Connection``, ``supabase.Client``). All threads may share a store; open it
+in each process, after a fork. A subscription is a plain iterator, for a thread of its own: in Redis it is told at
+once, elsewhere it looks once a second. Most of this package is generated from the asynchronous source.
 
 Example:
     >>> import strongroom.sync
@@ -29,3 +30,4 @@ from strongroom.sync.client import UnitOfWork as UnitOfWork
 from strongroom.sync.connecting import connect as connect
 from strongroom.sync.memory_sessions import MemoryRun as MemoryRun
 from strongroom.sync.memory_sessions import MemorySession as MemorySession
+from strongroom.sync.supabase import connect_supabase as connect_supabase

@@ -63,7 +63,7 @@ def connect(
             :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what to do.
         locks: where locks are: ``redis://host:port/database``. None: in the database.
         realtime: where the change feed is: ``redis://host:port/database``. None: in the database.
-        jobs: how jobs come to workers: ``bullmq+redis://host:port/database``. None: workers ask the database.
+        jobs: None: BullMQ's package is asynchronous, and refused here; workers ask the database.
         pooler: ``transaction`` behind PgBouncer or Supavisor in transaction mode: nothing is prepared.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
@@ -92,7 +92,7 @@ def connect(
         raise InvalidArgument(
             f"give exactly one of url, pool and connection, not {given or 'none'}",
             detail={"path": "url"},
-            hint="For example strongroom.connect('embedded:').",
+            hint="For example strongroom.sync.connect('embedded:').",
         )
     blob_store = None if blobs is None else open_blobs(blobs)
     if isinstance(blob_store, S3BlobStore):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import random
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
@@ -24,11 +22,9 @@ from strongroom.errors import (
     Unavailable,
 )
 from strongroom.models.health import TextPolicy
+from strongroom.transports.access_tokens import AccessToken, present
 from strongroom.transports.base import Arguments, Document, Transport, storable
 from strongroom.transports.database_errors import database_error
-
-AccessToken = str | Callable[[], str | Awaitable[str]]
-"""A user's token, or what gives the present one, asked before every call."""
 
 ATTEMPTS = 5
 """How often a call is tried in all, when there was no answer or the database asks for it."""
@@ -120,11 +116,7 @@ class PostgrestTransport:
 
     async def token(self) -> str | None:
         """Return the present token of the user; None follows the client's own session or key."""
-        given = self._access_token
-        if given is None or isinstance(given, str):
-            return given
-        token = given()
-        return await token if inspect.isawaitable(token) else token
+        return await present(self._access_token)
 
     async def present_token(self) -> str:
         """Return the token that calls are made with now: given, of the client's session, or its key."""

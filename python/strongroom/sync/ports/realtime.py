@@ -59,7 +59,7 @@ class RealtimePublisher(Protocol):
         """Follow a topic: every event after a sequence, in order, each once, for as long as you iterate.
 
         A lost connection is made again, and what happened meanwhile is read; when that does not succeed
-        in 30 seconds the iteration raises. Close it with ``aclose()`` (``contextlib.aclosing``).
+        in 30 seconds the iteration raises. Close it with ``close()`` (``contextlib.closing``).
 
         Args:
             tenant_id: the tenant.

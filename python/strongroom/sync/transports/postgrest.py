@@ -1,0 +1,123 @@
+# Written by scripts/generate_sync.py from strongroom/transports/postgrest.py: change that, and run `make generate`.
+"""The way to the database over Supabase's API: one rpc call of PostgREST, in one transaction of its own."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import httpx
+from postgrest.exceptions import APIError
+from postgrest.types import CountMethod
+from supabase import Client
+
+from strongroom import blocking
+from strongroom.errors import LimitExceeded, MissingCapability
+from strongroom.models.health import TextPolicy
+from strongroom.sync.transports.access_tokens import AccessToken, present
+from strongroom.sync.transports.base import Transport
+from strongroom.transports.base import Arguments, Document, storable
+from strongroom.transports.database_errors import database_error
+from strongroom.transports.postgrest import _BAD_TOKEN, ATTEMPTS, _is_worth_repeating, api_error
+
+
+class PostgrestTransport:
+    """Calls through a ``supabase`` client: one HTTP round trip and one transaction each."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        access_token: AccessToken | None = None,
+        text_policy: TextPolicy = "reject",
+        timeout: float = 30.0,
+    ) -> None:
+        """Use a client that is open.
+
+        Args:
+            client: ours or the caller's; a session that it is signed in with is followed.
+            access_token: whom to act as instead: a JWT, or a function that returns the present one.
+            text_policy: what to do with text that PostgreSQL cannot hold.
+            timeout: seconds that one call may take in all, with its retries.
+        """
+        self.client = client
+        self.text_policy: TextPolicy = text_policy
+        self._access_token = access_token
+        self._timeout = timeout
+
+    def token(self) -> str | None:
+        """Return the present token of the user; None follows the client's own session or key."""
+        return present(self._access_token)
+
+    def present_token(self) -> str:
+        """Return the token that calls are made with now: given, of the client's session, or its key."""
+        token = self.token()
+        if token is not None:
+            return token
+        session = self.client.auth.get_session()
+        return session.access_token if session else self.client.supabase_key
+
+    def call(self, function: str, arguments: Arguments) -> str:
+        """Call one function, again when there was no answer: every write can be repeated."""
+        ready = storable(arguments, self.text_policy)
+        body = {
+            f"p_{name}": value.value if isinstance(value, Document) else value
+            for name, value in ready.items()
+        }
+        try:
+            with blocking.timeout(self._timeout):
+                return self._with_retries(function, body)
+        except APIError as error:
+            raise api_error(error) from error
+        except (httpx.HTTPError, OSError, TimeoutError) as error:
+            raise database_error(None, str(error) or type(error).__name__) from error
+
+    def _with_retries(self, function: str, body: dict[str, Any]) -> str:
+        renewed = False
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._once(function, body)
+            except (APIError, httpx.TransportError) as error:
+                if (
+                    isinstance(error, APIError)
+                    and str(error.code) in _BAD_TOKEN
+                    and callable(self._access_token)
+                    and not renewed
+                ):
+                    # It expired on the way: the function is asked for another one, once.
+                    renewed = True
+                    continue
+                if attempt == ATTEMPTS or not _is_worth_repeating(error):
+                    raise
+            # Full jitter: 0 to 50, 100, 200, 400 milliseconds.
+            blocking.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
+        raise AssertionError
+
+    def _once(self, function: str, body: dict[str, Any]) -> str:
+        api = self.client.schema("strongroom")
+        token = self.token()
+        if token is not None:
+            api.auth(token)
+        answer = api.rpc(function, body, count=CountMethod.exact).execute()
+        rows = cast("list[Any]", answer.data)
+        if answer.count is not None and answer.count > len(rows):
+            # The API cuts what is longer than its max-rows, and says so only in a count. A write may
+            # have happened; it can be repeated.
+            raise LimitExceeded(
+                f"the API returned {len(rows)} of {answer.count} rows of {function}",
+                detail={"function": function, "returned": len(rows), "rows": answer.count},
+                hint="Raise max-rows of the API (at least 1,000) under Project Settings > API, or ask"
+                " for smaller pages.",
+            )
+        return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+
+    def unit_of_work(self, tenant_id: str) -> AbstractContextManager[Transport]:
+        """Refuse: every call over the API is a transaction of its own."""
+        raise MissingCapability(
+            "units of work need the capability 'transactions', which the Supabase API lacks",
+            detail={"capability": "transactions", "tenant_id": tenant_id},
+            hint="Connect over psycopg (postgresql://...), or use a call that does it all, such as"
+            " runs.finish.",
+        )
