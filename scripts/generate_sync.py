@@ -33,6 +33,10 @@ ROOTS = [
     ("strongroom.supabase", "connect_supabase"),
     ("strongroom.following", "follow_messages"),
     ("strongroom.following", "follow_run_events"),
+    ("strongroom.file_transfer", "upload"),
+    ("strongroom.file_transfer", "upload_version"),
+    ("strongroom.file_transfer", "download"),
+    ("strongroom.file_transfer", "stream"),
     ("strongroom.memory_sessions", "MemorySession"),
     ("strongroom.infrastructure.memory_blobs", "MemoryBlobStore"),
     ("strongroom.infrastructure.filesystem_blobs", "FilesystemBlobStore"),
@@ -40,7 +44,6 @@ ROOTS = [
 BY_HAND = {
     "strongroom.embedded": {"EmbeddedServer"},
     "strongroom.infrastructure.at_once": {"ask_each"},
-    "strongroom.infrastructure.blob_urls": {"open_blobs"},
     "strongroom.infrastructure.bullmq_jobs": {"brought_by_bullmq", "bullmq_server"},
     "strongroom.infrastructure.listening": {
         "Connection",
@@ -49,12 +52,13 @@ BY_HAND = {
         "listening_connection",
     },
     "strongroom.infrastructure.redis_listening": {"RedisListener"},
-    "strongroom.infrastructure.s3_blobs": {"S3BlobStore"},
+    "strongroom.infrastructure.s3_uploads": {"upload"},
     "strongroom.infrastructure.supabase_realtime": {
         "RealtimeListener",
         "SupabaseRealtimePublisher",
         "listen_to",
     },
+    "strongroom.infrastructure.turns": {"Turns"},
     "strongroom.infrastructure.upkeep": {"upkeep"},
     "strongroom.transports.access_tokens": {"AccessToken", "present"},
     "strongroom.transports.http": {"http_client"},
@@ -79,8 +83,12 @@ NAMES = {
     "asynccontextmanager": "contextmanager",
     "asyncio": "blocking",
     "create_async_client": "create_client",
+    "delete_async": "delete",
     "enter_async_context": "enter_context",
+    "get_async": "get",
     "push_async_callback": "callback",
+    "put_async": "put",
+    "sign_async": "sign",
 }
 """What is called otherwise where nothing is awaited."""
 
@@ -98,6 +106,7 @@ IN_TEXTS = {
 """Texts that say something else there."""
 
 IN_ALL_TEXTS = [
+    (r"\bstrongroom\.ports\.BlobStore\b", "strongroom.sync.ports.blobs.BlobStore"),
     (
         r"how jobs come to workers: ``bullmq\+redis://host:port/database``\. None: workers ask",
         "None: BullMQ's package is asynchronous, and refused here; workers ask",
@@ -110,6 +119,7 @@ IN_ALL_TEXTS = [
     ),
     (r"; over Supabase's API it is woken by Realtime\.", "."),
     (r"a function \(async or not\) that", "a function that"),
+    (r"an async iterable of chunks", "an iterator of chunks"),
     (
         r"Close it with ``aclose\(\)`` \(``contextlib\.aclosing``\)\.",
         "Close it with ``close()`` (``contextlib.closing``).",
@@ -126,6 +136,7 @@ IN_EXAMPLES = [
     (r"(?m)^( *>>> )import strongroom$", r"\1import strongroom.sync"),
     (r"\bimport aclosing\b", "import closing"),
     (r"\baclosing\(", "closing("),
+    (r"\bfrom strongroom import file_transfer\b", "from strongroom.sync import file_transfer"),
     (r"\banext\(", "next("),
     (r"import asyncio\b", "import strongroom.sync"),
     (r"\basync (def|with|for)\b", r"\1"),
@@ -412,6 +423,7 @@ def written(name: str, chosen: set[Name]) -> str | None:
             emitted.append(definition)
     if not emitted:
         return None
+    quotes = '"""'
     emitted.sort(key=lambda definition: definition.node.lineno)
     imports: set[str] = set()
     for_types: set[str] = set()
@@ -423,7 +435,8 @@ def written(name: str, chosen: set[Name]) -> str | None:
     bodies = [rewritten(definition.text, chosen) for definition in emitted]
     parts = [
         HEADER.format(source=f"{name.replace('.', '/')}.py"),
-        f'"""{module.docstring}"""\n\nfrom __future__ import annotations\n\n',
+        f"{_in_string(f'''{quotes}{module.docstring}{quotes}''')}\n\n",
+        "from __future__ import annotations\n\n",
         "\n".join(sorted(imports)),
         "\n\n",
         "\n    ".join(["if TYPE_CHECKING:", *sorted(for_types)]) if for_types else "",

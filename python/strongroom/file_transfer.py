@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from strongroom.client import Strongroom
@@ -102,7 +102,7 @@ async def upload(
     except Exception:
         # Not after a cancellation: then there may be no time, and the row stays pending.
         if file.outcome == "inserted":
-            await _taken_back(store.files.purge(tenant_id=tenant_id, file_id=file.id))
+            await _taken_back(lambda: store.files.purge(tenant_id=tenant_id, file_id=file.id))
         raise
     await _stored(store, tenant_id, file.id, 1, blob)
     return await store.files.get(tenant_id=tenant_id, file_id=file.id)
@@ -166,7 +166,7 @@ async def upload_version(
     except Exception:
         if version.outcome == "inserted":
             await _taken_back(
-                store.files.transition(
+                lambda: store.files.transition(
                     tenant_id=tenant_id,
                     file_id=file_id,
                     version=version.version,
@@ -279,10 +279,10 @@ async def _stored(
     )
 
 
-async def _taken_back(call: Awaitable[object]) -> None:
+async def _taken_back(undo: Callable[[], Awaitable[object]]) -> None:
     """Undo what can be undone; what cannot stays pending, and is found by reconciliation."""
     with suppress(StrongroomError):
-        await call
+        await undo()
 
 
 def _check(version: FileVersion, size: int, sha256: str) -> None:

@@ -103,7 +103,6 @@ ADAPTERS: tuple[Advertised, ...] = (
         "s3",
         {"blobs": "signed URLs"},
         _OUTSIDE,
-        "no",
     ),
     Advertised(
         "Supabase Storage",

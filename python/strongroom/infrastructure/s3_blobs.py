@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import hashlib
-from collections import defaultdict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -27,8 +25,10 @@ from strongroom.infrastructure.blob_reading import (
 from strongroom.infrastructure.extras import import_extra
 from strongroom.infrastructure.s3_lists import list_records
 from strongroom.infrastructure.s3_objects import Bucket
-from strongroom.infrastructure.s3_puts import Head, create, upload
+from strongroom.infrastructure.s3_puts import Head, create
 from strongroom.infrastructure.s3_records import HEAD_BYTES, Record, damaged, decode, encode
+from strongroom.infrastructure.s3_uploads import upload
+from strongroom.infrastructure.turns import Turns
 from strongroom.models.base import Id
 from strongroom.models.blobs import Blob, BlobKey, PresignedUrl, StoredBlob
 from strongroom.models.files import Sha256, SizeBytes
@@ -112,8 +112,7 @@ class S3BlobStore:
     def __init__(self, store: Any) -> None:
         """Use an object store of obstore's: ``open_s3`` makes one from a URL."""
         self._bucket = Bucket(store)
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._at_turn: defaultdict[str, int] = defaultdict(int)
+        self._turns = Turns()
 
     async def check(self) -> None:
         """Try whether the bucket can be written to, and what its server can do.
@@ -257,7 +256,7 @@ class S3BlobStore:
         """See the port. Of two processes that remove the same bytes at one moment both may say so."""
         check_texts(tenant_id=tenant_id, key=key)
         path = layout.key_path(tenant_id, key)
-        async with self._turn(path):
+        async with self._turns.of(path):
             known = await self._known(tenant_id, key)
             inbox = layout.inbox_path(tenant_id, key)
             was_put = known is not None or await self._bucket.media_type(inbox) is not None
@@ -391,18 +390,6 @@ class S3BlobStore:
         )
         await self._bucket.remove(inbox)
         return await self._known(tenant_id, key)
-
-    @asynccontextmanager
-    async def _turn(self, path: str) -> AsyncIterator[None]:
-        """Let one call at a time of this store change what is under a key."""
-        self._at_turn[path] += 1
-        try:
-            async with self._turns[path]:
-                yield
-        finally:
-            self._at_turn[path] -= 1
-            if not self._at_turn[path]:
-                del self._at_turn[path], self._turns[path]
 
 
 def _header(media_type: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from strongroom.errors import Unavailable
 from strongroom.infrastructure import s3_layout as layout
+from strongroom.infrastructure.at_once import ask_each
 from strongroom.infrastructure.s3_objects import Bucket
 from strongroom.infrastructure.s3_records import HEAD_BYTES, Record, decode
 
@@ -85,19 +85,16 @@ async def _groups(paths: AsyncIterator[str]) -> AsyncIterator[str | list[str]]:
 
 
 async def _read(bucket: Bucket, paths: list[str], prefix: str, after: str | None) -> list[Record]:
-    gate = asyncio.Semaphore(_AT_ONCE)
-
     async def read(path: str) -> Record | None:
-        async with gate:
-            try:
-                return decode(await bucket.read(path, 0, HEAD_BYTES))
-            except FileNotFoundError:
-                return None  # it was removed meanwhile
+        try:
+            return decode(await bucket.read(path, 0, HEAD_BYTES))
+        except FileNotFoundError:
+            return None  # it was removed meanwhile
 
     # A long key's prefix or place is only known now.
     return [
         record
-        for record in await asyncio.gather(*(read(path) for path in paths))
+        for record in await ask_each(read, paths, at_once=_AT_ONCE)
         if record is not None
         and record.blob.key.startswith(prefix)
         and (after is None or record.blob.key.encode() > after.encode())

@@ -60,7 +60,7 @@ def connect(
             refuses to open without one of them.
         blobs: where the bytes of files lie: ``file:///absolute/folder``, ``memory:`` (gone at the end),
             ``s3://bucket/prefix?endpoint=...``, or an object that is a
-            :class:`strongroom.ports.BlobStore`. None: ``store.blobs`` says what to do.
+            :class:`strongroom.sync.ports.blobs.BlobStore`. None: ``store.blobs`` says what to do.
         locks: where locks are: ``redis://host:port/database``. None: in the database.
         realtime: where the change feed is: ``redis://host:port/database``. None: in the database.
         jobs: None: BullMQ's package is asynchronous, and refused here; workers ask the database.

@@ -1,12 +1,14 @@
-"""From what ``connect(blobs=...)`` is given to a blocking blob store."""
+# Written by scripts/generate_sync.py from strongroom/infrastructure/blob_urls.py: change that, and run `make generate`.
+"""From what ``connect(blobs=...)`` is given to a blob store."""
 
 from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
-from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.errors import InvalidArgument
 from strongroom.sync.infrastructure.filesystem_blobs import FilesystemBlobStore
 from strongroom.sync.infrastructure.memory_blobs import MemoryBlobStore
+from strongroom.sync.infrastructure.s3_blobs import open_s3
 from strongroom.sync.ports.blobs import BlobStore
 
 
@@ -15,23 +17,19 @@ def open_blobs(blobs: str | BlobStore) -> BlobStore:
 
     Raises:
         InvalidArgument: SR001, the URL is of no known kind.
-        MissingCapability: SR040, a URL of S3: that blob store is asynchronous.
     """
     if not isinstance(blobs, str):
         return blobs
     if blobs == "memory:":
         return MemoryBlobStore()
     if blobs.startswith("s3://"):
-        raise MissingCapability(
-            "the blocking API does not open s3://",
-            detail={"path": "blobs", "capability": "blob_storage"},
-            hint="Give an object that is a strongroom.sync.ports.blobs.BlobStore, or use strongroom.connect.",
-        )
+        return open_s3(blobs)
     parts = urlsplit(blobs)
     if parts.scheme == "file" and not parts.netloc and not parts.query and not parts.fragment:
         return FilesystemBlobStore(unquote(parts.path))
     raise InvalidArgument(
         "blobs is of no known kind",
         detail={"path": "blobs"},
-        hint="Use memory:, file:///absolute/folder, or an object that is a strongroom.sync.ports.blobs.BlobStore.",
+        hint="Use memory:, file:///absolute/folder, s3://bucket/prefix?endpoint=..., or an object that"
+        " is a strongroom.sync.ports.blobs.BlobStore.",
     )

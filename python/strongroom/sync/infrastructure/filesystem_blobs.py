@@ -44,7 +44,7 @@ from strongroom.sync.ports.blobs import Bytes
 
 
 class FilesystemBlobStore:
-    """See :class:`strongroom.ports.BlobStore`.
+    """See :class:`strongroom.sync.ports.blobs.BlobStore`.
 
     The folder is the store's alone; several processes may share it, on one machine.
     """

@@ -36,7 +36,7 @@ from strongroom.sync.ports.blobs import Bytes
 
 
 class MemoryBlobStore:
-    """See :class:`strongroom.ports.BlobStore`."""
+    """See :class:`strongroom.sync.ports.blobs.BlobStore`."""
 
     def __init__(self) -> None:
         """Start empty."""

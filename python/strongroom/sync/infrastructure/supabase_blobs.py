@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 
 class SupabaseBlobStore:
-    """See :class:`strongroom.ports.BlobStore`. For hosts, with a client that has the service key."""
+    """See :class:`strongroom.sync.ports.blobs.BlobStore`. For hosts, with a client that has the service key."""
 
     def __init__(self, client: Client, bucket: str = BUCKET) -> None:
         """Use a bucket that is there.

@@ -67,7 +67,7 @@ class BlobStore(Protocol):
         Args:
             tenant_id: the tenant.
             key: where.
-            data: the bytes, or an async iterable of chunks, which is read as it comes.
+            data: the bytes, or an iterator of chunks, which is read as it comes.
             media_type: what they are.
             max_bytes: refuse more than this, while reading: no more is read than a chunk beyond it.
             sha256: refuse bytes with another hash.

@@ -30,7 +30,7 @@ from strongroom.ports.files import AgeSeconds
 
 
 class FileMetadataStore(Protocol):
-    """Files and their versions. The bytes are in a blob store (:class:`strongroom.ports.BlobStore`).
+    """Files and their versions. The bytes are in a blob store (:class:`strongroom.sync.ports.blobs.BlobStore`).
 
     A version is pending > stored > deleting > deleted; a pending one may also be deleted. Versions are
     numbered 1, 2, 3, ... without gaps. A file on a conversation has the conversation's permission rule
