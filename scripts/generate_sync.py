@@ -33,6 +33,8 @@ ROOTS = [
     ("strongroom.supabase", "connect_supabase"),
     ("strongroom.following", "follow_messages"),
     ("strongroom.following", "follow_run_events"),
+    ("strongroom.ingestion.embedding", "load_embedder"),
+    ("strongroom.ingestion.embedding", "make_embedder"),
     ("strongroom.file_transfer", "upload"),
     ("strongroom.file_transfer", "upload_version"),
     ("strongroom.file_transfer", "download"),
@@ -60,6 +62,7 @@ BY_HAND = {
     },
     "strongroom.infrastructure.turns": {"Turns"},
     "strongroom.infrastructure.upkeep": {"upkeep"},
+    "strongroom.ingestion.calling": {"call_embedder"},
     "strongroom.transports.access_tokens": {"AccessToken", "present"},
     "strongroom.transports.http": {"http_client"},
 }
@@ -119,7 +122,15 @@ IN_ALL_TEXTS = [
     ),
     (r"; over Supabase's API it is woken by Realtime\.", "."),
     (r"a function \(async or not\) that", "a function that"),
+    (
+        r"(retries included\.)(?=\n\n    Raises:\n        InvalidArgument: SR001, neither)",
+        r"\1 A request on a\n            client of yours takes as long as that client lets it.",
+    ),
     (r"an async iterable of chunks", "an iterator of chunks"),
+    (
+        r"One that is not async is called in a thread, one call at a time\.",
+        "One thread at a time calls it.",
+    ),
     (
         r"Close it with ``aclose\(\)`` \(``contextlib\.aclosing``\)\.",
         "Close it with ``close()`` (``contextlib.closing``).",
@@ -141,7 +152,7 @@ IN_EXAMPLES = [
     (r"import asyncio\b", "import strongroom.sync"),
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
-    (r"asyncio\.run\((main\(\))\)", r"\1"),
+    (r"asyncio\.run\((\w+\([^()]*\))\)", r"\1"),
 ]
 HEADER = (
     "# Written by scripts/generate_sync.py from {source}: change that, and run `make generate`.\n"

@@ -26,6 +26,7 @@ from strongroom.errors import (
     StaleClaim,
     StrongroomError,
 )
+from strongroom.handlers import check_worker
 from strongroom.infrastructure.bullmq_jobs import BullMQJobDispatcher, bullmq_queue_name
 from strongroom.infrastructure.extras import import_extra
 from strongroom.infrastructure.tasks import end_task
@@ -88,6 +89,14 @@ class BullMQWorker:
     counts: JobCounts = field(default_factory=JobCounts)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _last_tenant_id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a handler or a store that blocks.
+
+        Raises:
+            InvalidArgument: SR001.
+        """
+        check_worker(self.store, self.handler)
 
     async def run_forever(self) -> None:
         """Work until ``stop`` is called, and end what is held.

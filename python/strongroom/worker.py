@@ -25,6 +25,7 @@ from strongroom.errors import (
     Unavailable,
     VersionConflict,
 )
+from strongroom.handlers import check_worker
 from strongroom.models.base import JsonObject
 from strongroom.models.json_values import replace_unstorable
 from strongroom.models.messages import NewMessage
@@ -107,6 +108,14 @@ class DurableWorker:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _last_tenant_id: str | None = None
     _next_sweep: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a handler or a store that blocks.
+
+        Raises:
+            InvalidArgument: SR001.
+        """
+        check_worker(self.store, self.handler)
 
     async def run_forever(self) -> None:
         """Work until ``stop`` is called, then finish or give back what is held."""

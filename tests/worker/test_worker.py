@@ -2,12 +2,16 @@
 
 import asyncio
 import datetime as dt
+import functools
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 import strongroom
+import strongroom.sync
 from strongroom import (
+    BullMQWorker,
     DurableWorker,
     InvalidArgument,
     NewMessage,
@@ -344,3 +348,28 @@ async def test_a_worker_that_lost_its_claim_writes_no_usage(store: Strongroom) -
     await worker.run_until_idle()
     assert worker.counts.lost == 1
     assert await tokens(store) == 0
+
+
+class Agent:
+    async def __call__(self, context: RunContext) -> str:
+        return str(context.run.input)
+
+
+async def test_what_blocks_is_refused_before_anything_is_claimed() -> None:
+    def blocks(context: RunContext) -> str:
+        raise AssertionError
+
+    handler: Any = blocks
+    async with strongroom.connect("memory:") as store:
+        DurableWorker(store=store, handler=Agent())
+        DurableWorker(store=store, handler=functools.partial(Agent.__call__, Agent()))
+        for worker in (DurableWorker, BullMQWorker):
+            with pytest.raises(InvalidArgument, match="blocks is no async function") as caught:
+                worker(store=store, handler=handler)
+            assert "async def blocks" in str(caught.value.hint)
+            assert "asyncio.to_thread" in str(caught.value.hint)
+    with strongroom.sync.connect("memory:") as blocking:
+        other: Any = blocking
+        with pytest.raises(InvalidArgument, match="store is a blocking one") as caught:
+            DurableWorker(store=other, handler=Agent())
+    assert "strongroom worker" in str(caught.value.hint)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.metadata
-import inspect
 import math
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.ingestion.calling import Embed, call_embedder
 from strongroom.models.knowledge import EmbeddingModel
-
-Embed = Callable[[list[str]], Any]
-"""Takes texts and returns one embedding for each: lists of numbers, or an array of numpy; async or not."""
 
 _BATCH = 64
 _PROBE = "strongroom"
@@ -45,7 +42,7 @@ class Embedder:
         found: list[tuple[float, ...]] = []
         for start in range(0, len(texts), _BATCH):
             batch = [*texts[start : start + _BATCH]]
-            made = await _called(self.call, batch, self._turn)
+            made = await call_embedder(self.call, batch, self._turn)
             found.extend(_checked(made, self.model.name, len(batch), self.model.dimensions))
         return found
 
@@ -70,7 +67,9 @@ async def make_embedder(call: Embed, *, name: str, version: str = "1") -> Embedd
         5
     """
     try:
-        made = await _called(call, [_PROBE], asyncio.Lock())
+        made = await call_embedder(call, [_PROBE], asyncio.Lock())
+    except InvalidArgument:
+        raise
     except Exception as error:
         raise _refused(name, f"failed on one word: {type(error).__name__}: {error}") from error
     probe = _checked(made, name, 1, None)
@@ -162,16 +161,6 @@ async def _built_in(spec: str) -> Embedder:
             hint=f"Install it: pip install 'strongroom[{extra}]'.",
         ) from error
     return await make_embedder(_loaded[spec], name=name, version=version)
-
-
-async def _called(call: Embed, texts: list[str], turn: asyncio.Lock) -> Any:
-    if inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
-        getattr(call, "__call__", None)  # noqa: B004 (an object with an async __call__)
-    ):
-        return await call(texts)
-    async with turn:
-        made = await asyncio.to_thread(call, texts)
-    return await made if isinstance(made, Awaitable) else made
 
 
 def _checked(made: Any, name: str, count: int, dimensions: int | None) -> list[tuple[float, ...]]:

@@ -110,7 +110,8 @@ def connect_supabase(
             ``supabase:``, Supabase Storage: the private bucket ``strongroom``, or ``supabase:BUCKET``.
         text_policy: ``reject`` text that PostgreSQL cannot hold (U+0000, half of a surrogate pair), or
             ``replace`` it by U+FFFD.
-        timeout: seconds that one call may take in all, retries included.
+        timeout: seconds that one call may take in all, retries included. A request on a
+            client of yours takes as long as that client lets it.
 
     Raises:
         InvalidArgument: SR001, neither or both of URL with key, and client; or a client of another kind.

@@ -1,0 +1,33 @@
+"""Calling what embeds, whichever kind of callable it is."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+Embed = Callable[[list[str]], Any]
+"""Takes texts and returns one embedding for each: lists of numbers, or an array of numpy; async or not."""
+
+
+def is_asynchronous(call: Embed) -> bool:
+    """Whether it is an async function, or an object with an async ``__call__``."""
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
+        getattr(call, "__call__", None)  # noqa: B004 (an object with an async __call__)
+    )
+
+
+async def call_embedder(call: Embed, texts: list[str], turn: asyncio.Lock) -> Any:
+    """Return what it makes of the texts; one that is not async is called in a thread.
+
+    Args:
+        call: the callable.
+        texts: to embed.
+        turn: lets one thread at a time into it.
+    """
+    if is_asynchronous(call):
+        return await call(texts)
+    async with turn:
+        made = await asyncio.to_thread(call, texts)
+    return await made if inspect.isawaitable(made) else made

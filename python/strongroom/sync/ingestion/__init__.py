@@ -1,0 +1,1 @@
+"""Blocking, at the same place as its asynchronous form."""
