@@ -120,7 +120,8 @@ test-push: setup ## `supabase db push`, advisors and lint, with the real CLI (No
 test-supabase: $(READY) ## The whole suite over Supabase's API, and Realtime, with the real clients, on stand-ins (or STRONGROOM_TEST_SUPABASE_URL)
 	@$(PYTEST) $(PARALLEL) tests/conformance/test_supabase.py tests/platform/test_postgrest.py \
 	    tests/platform/test_realtime.py tests/platform/test_realtime_hints.py \
-	    tests/platform/test_storage.py $(ARGS)
+	    tests/platform/test_storage.py tests/platform/test_blocking.py \
+	    tests/conformance/test_blocking_api.py $(ARGS)
 
 .PHONY: test-adapters
 test-adapters: setup ## Redis, BullMQ, and every blob store: the suite's sections and kills, on servers that it starts (Debian's redis-server, Node)
