@@ -130,6 +130,49 @@ async def test_a_late_writer_replaces_nothing_newer_b15(store: Strongroom, tenan
         assert found.checkpoint["channel_values"] == {"a": str(n)}
 
 
+async def test_branches_of_an_old_checkpoint_are_all_whole_b15(
+    store: Strongroom, tenant_id: str
+) -> None:
+    saver = StrongroomSaver(store, tenant_id=tenant_id)
+    graph = _graph(saver)
+    await graph.ainvoke({"items": [9]}, THREAD)
+    before = [one async for one in saver.alist(THREAD)]
+    states = [one async for one in graph.aget_state_history(THREAD)]
+    (old,) = [one for one in states if one.next == ("more",)]
+
+    async def branch(number: int) -> tuple[Any, list[int]]:
+        changed = await graph.aupdate_state(old.config, {"items": [number]})
+        done: list[int] = (await graph.ainvoke(None, changed))["items"]
+        return changed, done
+
+    branches = await asyncio.gather(*(branch(number) for number in range(100, 106)))
+    after = [one async for one in saver.alist(THREAD)]
+    ids = [one.checkpoint["id"] for one in after]
+    assert ids == sorted(ids, reverse=True)
+    # Nothing of what was there has changed, and every branch is there from its parent to its end.
+    assert [
+        one for one in after if one.checkpoint["id"] in {b.checkpoint["id"] for b in before}
+    ] == before
+    children: dict[Any, list[Any]] = {}
+    for one in after:
+        children.setdefault(str(one.parent_config), []).append(one)
+    assert len(children[str(old.config)]) == 1 + len(branches)
+    for number, (changed, done) in enumerate(branches, start=100):
+        assert done == [*old.values["items"], number, 3, -1]
+        start = await saver.aget_tuple(changed)
+        assert start is not None
+        assert start.parent_config == old.config
+        end = start
+        while following := children.pop(str(end.config), None):
+            (end,) = following
+        assert end.checkpoint["channel_values"]["items"] == done
+        assert (await graph.aget_state(end.config)).next == ()
+    # No checkpoint is outside of its branch: what is left is the first run's.
+    assert sum(map(len, children.values())) == len(before) + len(branches)
+    latest = await saver.aget_tuple(THREAD)
+    assert latest == after[0]
+
+
 async def test_storage_grows_with_what_is_new_b89(
     store: Strongroom, tenant_id: str, place: Database
 ) -> None:
