@@ -13,6 +13,7 @@ from tests.servers import Database
 async def agents(database: Database) -> None:
     async with strongroom.connect(database.host_url) as store:
         await store.tenants.create(tenant_id="acme", name="Acme")
+        await store.tenants.create(tenant_id="other", name="Other")
         for agent_id in ("draft", "gone", "support"):
             await store.agents.create(tenant_id="acme", agent_id=agent_id, name=agent_id.title())
         for model in ("small", "größer"):

@@ -14,6 +14,7 @@ from tests.servers import Database
 async def report(database: Database) -> str:
     async with strongroom.connect(database.host_url) as store:
         await store.tenants.create(tenant_id="acme", name="Acme")
+        await store.tenants.create(tenant_id="other", name="Other")
         talk = await store.conversations.create(
             tenant_id="acme", owner_id="ada", conversation_id="talk"
         )

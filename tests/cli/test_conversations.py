@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from rich.cells import cell_len
 
@@ -45,10 +47,13 @@ def test_a_cursor_of_another_filter_is_bad_input(cli: Cli, talk: str) -> None:
     assert done.json()["error"]["code"] == "SR002"
 
 
-def test_another_tenant_sees_nothing(cli: Cli, talk: str) -> None:
+def test_another_tenant_sees_nothing(cli: Cli, talk: str, tmp_path: Path) -> None:
+    chat = write_chat(tmp_path / "other.jsonl", 1)
+    assert cli("import", chat, "--tenant", "other", "--create-tenant").code == 0
     listed = cli("conversations", "list", "--tenant", "other", "--json")
     assert listed.code == 0
-    assert listed.json()["items"] == []
+    assert len(listed.json()["items"]) == 1
+    assert talk not in listed.out
     shown = cli("conversations", "show", talk, "--tenant", "other", "--json")
     assert shown.code == 4
     assert shown.json()["error"]["name"] == "not_found"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, Ran, run_process
+from tests.cli.conftest import CHAT, Cli, Ran, run_process
 from tests.servers import Database, PgBouncer
 
 Doctor = Callable[..., Ran]
@@ -156,6 +156,8 @@ def test_a_pooler_in_transaction_mode_is_recognised(
 
 
 def test_health_of_a_host(cli: Cli, database: Database) -> None:
+    assert "acme does not exist" in cli("health", "--json").json()["warnings"][0]
+    assert cli("import", CHAT, "--create-tenant").code == 0
     done = cli("health", "--json")
     assert done.code == 0
     told = done.json()

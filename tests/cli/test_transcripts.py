@@ -14,6 +14,7 @@ from tests.servers import Database
 async def filled(database: Database) -> None:
     async with strongroom.connect(database.host_url) as store:
         await store.tenants.create(tenant_id="acme", name="Acme")
+        await store.tenants.create(tenant_id="other", name="Other")
         for scope in ("one", "two"):
             await store.transcripts.save(
                 tenant_id="acme", scope=scope, messages=[{"content": f"grüße {scope}"}, "\x1b[2J"]

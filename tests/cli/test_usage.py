@@ -91,6 +91,7 @@ def test_no_tenant_named(cli: Cli) -> None:
 
 
 def test_an_id_that_is_too_long(cli: Cli) -> None:
+    assert cli("import", CHAT, "--create-tenant").code == 0
     done = cli("conversations", "show", "x" * 256, "--json")
     assert done.code == 2
     assert done.json()["error"]["code"] == "SR004"

@@ -42,7 +42,7 @@ async def list_(
 ) -> Exit:
     """List a page of agents, by id."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.agents.list(
             tenant_id=tenant_id, limit=limit, after=after, deleted=deleted
         )
@@ -81,7 +81,7 @@ async def show(
 ) -> Exit:
     """Show an agent and one of its published versions."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         agent = await store.agents.get(tenant_id=tenant_id, agent_id=agent_id)
         if version is None:
             shown = await store.agents.find_version(tenant_id=tenant_id, agent_id=agent_id)

@@ -52,7 +52,7 @@ async def list_(
 ) -> Exit:
     """List a page of artifacts, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.artifacts.list(
             tenant_id=tenant_id,
             limit=limit,
@@ -91,7 +91,7 @@ async def show(
 ) -> Exit:
     """Show an artifact: one version's content, and where every version comes from."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         artifact = await store.artifacts.get(tenant_id=tenant_id, artifact_id=artifact_id)
         shown = await store.artifacts.get_version(
             tenant_id=tenant_id, artifact_id=artifact_id, version=version

@@ -53,7 +53,7 @@ async def list_(
 ) -> Exit:
     """List a page of audit events, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.audit.list(
             tenant_id=tenant_id,
             limit=limit,
@@ -94,7 +94,7 @@ async def seal(
 
     Without a tenant: of all tenants, for a scheduler.
     """
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant) as store:
         if tenant is None:
             done = await seal_until_done(store)
         else:
@@ -149,7 +149,7 @@ async def verify(
     tenant_id = require_tenant(tenant)
     position, digest = _known(known)
     place = 0
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         while True:
             checked = await store.audit.verify(
                 tenant_id=tenant_id,

@@ -83,7 +83,9 @@ async def reconcile(
     It changes nothing without --mend. Exit code 0 when all is well or mended, 1 when something is left.
     """
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout, blobs=blobs) as store:
+    async with open_store(
+        url, pooler=pooler, timeout=timeout, blobs=blobs, tenant_id=tenant_id
+    ) as store:
         report = await reconcile_blobs(store, tenant_id=tenant_id, grace_seconds=grace, mend=mend)
     if as_json:
         write_json(report)

@@ -75,7 +75,7 @@ async def list_(
 ) -> Exit:
     """List a page of conversations, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.conversations.list(
             tenant_id=tenant_id,
             limit=limit,
@@ -140,7 +140,7 @@ async def show(
     """Print a conversation as a person would like to read it, fetched page by page."""
     tenant_id = require_tenant(tenant)
     eyes = Viewer(principal_id=viewer) if viewer else None
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         talk = await store.conversations.get(
             tenant_id=tenant_id, conversation_id=conversation_id, viewer=eyes
         )

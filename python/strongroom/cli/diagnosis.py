@@ -30,6 +30,11 @@ async def health(
     """
     async with open_store(url, pooler=pooler, timeout=timeout, temporary=True) as store:
         state = await store.health(tenant_id=tenant)
+        if tenant and state.schema_version and not await store.tenants.find(tenant_id=tenant):
+            unknown = f"the tenant {tenant} does not exist: nothing is counted"
+            state = state.model_copy(
+                update={"status": "degraded", "warnings": (*state.warnings, unknown)}
+            )
     if as_json:
         write_json(state)
     else:

@@ -115,7 +115,7 @@ async def list_(
 ) -> Exit:
     """List the tenant's policies."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.lifecycle.list_policies(tenant_id=tenant_id, limit=500)
     if as_json:
         write_json(page)
@@ -175,7 +175,7 @@ async def remove(
 ) -> Exit:
     """Keep records of a kind for ever."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         removed = await store.lifecycle.remove_policy(tenant_id=tenant_id, kind=kind)
     if as_json:
         write_json({"removed": removed})
@@ -198,7 +198,7 @@ async def sweep(
 
     Without a tenant: of all tenants whose sweep is due.
     """
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant) as store:
         done = await sweep_until_done(store, tenant_id=tenant, limit=limit)
     rows = [
         {

@@ -133,7 +133,9 @@ async def get(
             detail={"path": "--json"},
             hint="Give --output FILE.",
         )
-    async with open_store(url, pooler=pooler, timeout=timeout, blobs=blobs) as store:
+    async with open_store(
+        url, pooler=pooler, timeout=timeout, blobs=blobs, tenant_id=tenant_id
+    ) as store:
         found = await store.files.get_version(tenant_id=tenant_id, file_id=file_id, version=version)
         pieces = file_transfer.stream(
             store, tenant_id=tenant_id, file_id=file_id, version=found.version
@@ -197,7 +199,7 @@ async def list_(
 ) -> Exit:
     """List a page of files, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.files.list(
             tenant_id=tenant_id,
             limit=limit,

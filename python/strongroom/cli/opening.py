@@ -133,6 +133,7 @@ async def open_store(
     timeout: float = 30.0,  # noqa: ASYNC109 (an option of the store, not of this call)
     temporary: bool = False,
     blobs: str | None = None,
+    tenant_id: str | None = None,
 ) -> AsyncIterator[Strongroom]:
     """Open the store that the options name.
 
@@ -142,9 +143,11 @@ async def open_store(
         timeout: seconds for connecting and for each call.
         temporary: whether a server that ends with the command makes sense for it.
         blobs: what ``--blobs`` or STRONGROOM_BLOBS says.
+        tenant_id: whose records are read: a tenant that is not there is an error, and no empty list.
 
     Raises:
         InvalidArgument: SR001, no database is named, or it is no URL.
+        NotFound: SR010, there is no such tenant.
         Unavailable: SR050.
     """
     checked = _check_url(url, "--url", temporary=temporary)
@@ -154,6 +157,8 @@ async def open_store(
             pass
     options: dict[str, Any] = {"pooler": "transaction"} if pooler else {}
     async with connect(checked, timeout=timeout, pool_max=4, blobs=blobs, **options) as store:
+        if tenant_id is not None:
+            await store.tenants.get(tenant_id=tenant_id)
         yield store
 
 

@@ -49,7 +49,7 @@ async def list_(
 ) -> Exit:
     """List a page of runs, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         wanted: RunStatus | None = status  # type: ignore[assignment] # the port checks it
         page = await store.runs.list(
             tenant_id=tenant_id,
@@ -83,7 +83,7 @@ async def show(
 ) -> Exit:
     """Show a run, what it asked, and what it did."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         run = await store.runs.get(tenant_id=tenant_id, run_id=run_id)
         asked = await store.interactions.list(tenant_id=tenant_id, run_id=run_id, limit=500)
         events: list[RunEvent] = []

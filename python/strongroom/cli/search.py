@@ -62,7 +62,7 @@ async def search(
             detail={"path": "--role"},
             hint="Roles are a principal's: name it with --viewer.",
         )
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.knowledge.list_collections(tenant_id=tenant_id, name=collection, limit=1)
         if not page.items:
             raise NotFound(

@@ -35,7 +35,7 @@ async def list_(
 ) -> Exit:
     """List a page of sessions, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.memory.inspector.list_conversations(
             tenant_id=tenant_id, limit=limit, after=after, user_id=user
         )
@@ -64,7 +64,7 @@ async def show(
 ) -> Exit:
     """Show a session with all its messages."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         found = await store.memory.inspector.get_conversation(tenant_id=tenant_id, ref=ref)
     if found is None:
         raise NotFound(

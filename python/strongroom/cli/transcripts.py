@@ -41,7 +41,7 @@ async def list_(
 ) -> Exit:
     """List a page of the scopes that have a transcript, newest first."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.transcripts.list_scopes(tenant_id=tenant_id, limit=limit, after=after)
     listing = table("Scope", "Messages", "Version", "Changed (UTC)")
     for head in page.items:
@@ -67,7 +67,7 @@ async def show(
 ) -> Exit:
     """Show all messages of a scope, as they were saved."""
     tenant_id = require_tenant(tenant)
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         head = await store.transcripts.find(tenant_id=tenant_id, scope=scope)
         messages = await store.transcripts.load(tenant_id=tenant_id, scope=scope)
     if head is None:

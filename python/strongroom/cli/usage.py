@@ -48,7 +48,7 @@ async def usage(
     """Show what was used and cost: sums by day, newest first, or by another key."""
     tenant_id = require_tenant(tenant)
     wanted: UsageKey = by  # type: ignore[assignment] # the port checks it
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant_id) as store:
         page = await store.usage.rollup(
             tenant_id=tenant_id,
             by=wanted,

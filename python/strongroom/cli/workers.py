@@ -42,10 +42,11 @@ async def worker(
     timeout: options.Timeout = 30.0,  # noqa: ASYNC109 (an option)
 ) -> Exit:
     """Run a handler for durable runs, until SIGTERM or Ctrl-C; then finish or give back."""
-    async with open_store(url, pooler=pooler, timeout=timeout) as store:
+    found = load_handler(handler)
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant) as store:
         working = DurableWorker(
             store=store,
-            handler=load_handler(handler),
+            handler=found,
             concurrency=concurrency,
             lease_seconds=lease,
             poll_seconds=poll,
