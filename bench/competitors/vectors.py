@@ -31,7 +31,7 @@ _LOAD = (
     f"""
     insert into strongroom.sources (
         tenant_id, id, collection_id, external_ref, source_type, auth_subjects, embedding_model,
-        embedding_version, embedding_dimensions, chunk_count
+        embedding_version, embedding_dimensions, open_chunk_count
     )
     select 't' || tenant, 's' || place / {PER_SOURCE}, 'docs', 's' || place / {PER_SOURCE}, 'document',
         '{{tenant}}', 'model', '1', {DIMENSIONS}, count(*)

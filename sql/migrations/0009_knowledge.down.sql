@@ -66,7 +66,9 @@ drop function strongroom_private.check_embedding_model;
 drop function strongroom_private.check_language;
 
 drop type strongroom.replaced_source;
+drop function strongroom_private.count_chunks_shown;
 drop view strongroom.source_details;
+drop function strongroom_private.count_chunks_of_user;
 drop table strongroom_private.chunk_terms;
 drop policy readers_read on strongroom.chunks;
 drop function strongroom_private.may_read_source;

@@ -1039,7 +1039,7 @@ create table strongroom.sources (
     embedding_model text collate "C",
     embedding_version text collate "C",
     embedding_dimensions integer,
-    chunk_count integer not null default 0,
+    open_chunk_count integer not null default 0,
     version bigint not null default 1,
     stored_digest text collate "C",
     last_write_id text collate "C",
@@ -1066,7 +1066,7 @@ create table strongroom.sources (
         check (char_length(content_digest) between 1 and 255),
     constraint an_embedding_model_is_described_in_full
         check (num_nulls(embedding_model, embedding_version, embedding_dimensions) in (0, 3)),
-    constraint chunk_count_is_not_negative check (chunk_count >= 0),
+    constraint open_chunk_count_is_not_negative check (open_chunk_count >= 0),
     constraint version_is_positive check (version > 0)
 );
 comment on table strongroom.sources is
@@ -1092,7 +1092,9 @@ comment on column strongroom.sources.embedding_model is
     'The model that its chunks were embedded with; null when they were not.';
 comment on column strongroom.sources.embedding_version is 'That model''s version.';
 comment on column strongroom.sources.embedding_dimensions is 'How many values each embedding has.';
-comment on column strongroom.sources.chunk_count is 'How many chunks it has.';
+comment on column strongroom.sources.open_chunk_count is
+    'How many chunks everyone sees who sees it. Those that name subjects of their own are counted'
+    ' for each reader anew: no column says how many there are.';
 comment on column strongroom.sources.version is 'One more at every change.';
 comment on column strongroom.sources.stored_digest is
     'Hash of what it was replaced with, to know a repeat; null after any other change.';
@@ -1147,6 +1149,12 @@ comment on column strongroom.chunks.auth_subjects is
     'Who of those who may see the source may see this chunk; null: all of them.';
 comment on column strongroom.chunks.metadata is
     'The host''s own JSON object, at most 16 KiB; over the source''s in filters.';
+
+create index chunks_for_some
+    on strongroom.chunks (tenant_id, collection_id, source_id)
+    where auth_subjects is not null;
+comment on index strongroom.chunks_for_some is
+    'Chunks that name subjects of their own, to count those that a reader may see.';
 
 create table strongroom_private.chunk_terms (
     tenant_id text collate "C" not null,
@@ -1394,8 +1402,7 @@ begin
         get diagnostics v_changed = row_count;
         v_deleted := v_deleted + v_changed;
         update strongroom.sources as s
-        set chunk_count = s.chunk_count - v_changed::integer,
-            version = s.version + 1,
+        set version = s.version + 1,
             stored_digest = null,
             last_write_id = null,
             updated_at = now()
@@ -1435,6 +1442,73 @@ select strongroom_private.publish_erasure_rule(
     p_handler => 'strongroom_private.erase_chunk_subjects'
 );
 
+-- SECURITY DEFINER: the policy of chunks would be asked for every chunk of every source of a page.
+-- It takes tenant and subjects from nothing but the caller's token, and says nothing about a source
+-- that they may not see.
+create function strongroom_private.count_chunks_of_user(
+    p_tenant_id text,
+    p_collection_id text,
+    p_source_id text
+)
+returns integer
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_subjects text[];
+    v_principal_id text;
+    v_count integer;
+begin
+    -- Most sources have none that names subjects of its own.
+    if p_tenant_id is distinct from strongroom_private.current_tenant()
+        or not exists (
+            select
+            from strongroom.chunks as c
+            where c.tenant_id = p_tenant_id
+                and c.collection_id = p_collection_id
+                and c.source_id = p_source_id
+                and c.auth_subjects is not null
+        )
+    then
+        return 0;
+    end if;
+    v_subjects := strongroom_private.current_subjects();
+    v_principal_id := strongroom_private.current_principal();
+    select count(*)
+    into v_count
+    from strongroom.sources as s
+    inner join strongroom.chunks as c
+        on c.tenant_id = s.tenant_id
+        and c.collection_id = s.collection_id
+        and c.source_id = s.id
+    where s.tenant_id = p_tenant_id
+        and s.collection_id = p_collection_id
+        and s.id = p_source_id
+        and s.deleted_at is null
+        and (
+            s.auth_subjects && v_subjects
+            or strongroom_private.is_shown_by_conversation(
+                s.tenant_id, s.auth_subjects, v_principal_id
+            )
+        )
+        and c.auth_subjects is not null
+        and (
+            c.auth_subjects && v_subjects
+            or strongroom_private.is_shown_by_conversation(
+                c.tenant_id, c.auth_subjects, v_principal_id
+            )
+        );
+    return v_count;
+end
+$$;
+comment on function strongroom_private.count_chunks_of_user(text, text, text) is
+    'How many chunks of a source that name subjects of their own the signed-in user may see.'
+    ' SECURITY DEFINER, see its comment in the migration.';
+
 create view strongroom.source_details
 with (security_invoker = true)
 as
@@ -1453,7 +1527,17 @@ select
     s.embedding_model,
     s.embedding_version,
     s.embedding_dimensions,
-    s.chunk_count,
+    s.open_chunk_count + case
+        when (select strongroom_private.is_trusted()) then (
+            select count(*)::integer
+            from strongroom.chunks as c
+            where c.tenant_id = s.tenant_id
+                and c.collection_id = s.collection_id
+                and c.source_id = s.id
+                and c.auth_subjects is not null
+        )
+        else strongroom_private.count_chunks_of_user(s.tenant_id, s.collection_id, s.id)
+    end as chunk_count,
     s.version,
     s.deleted_at,
     s.created_at,
@@ -1463,6 +1547,41 @@ comment on view strongroom.source_details is
     'A source as the functions return it, without bookkeeping columns. Under the row security of'
     ' the'
     ' reader.';
+
+create function strongroom_private.count_chunks_shown(
+    p_source strongroom.source_details,
+    p_subjects text[],
+    p_viewer_id text
+)
+returns integer
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+    select s.open_chunk_count + (
+        select count(*)
+        from strongroom.chunks as c
+        where c.tenant_id = s.tenant_id
+            and c.collection_id = s.collection_id
+            and c.source_id = s.id
+            and c.auth_subjects is not null
+            and (
+                c.auth_subjects && p_subjects
+                or strongroom_private.is_shown_by_conversation(
+                    c.tenant_id, c.auth_subjects, p_viewer_id
+                )
+            )
+    )::integer
+    from strongroom.sources as s
+    where s.tenant_id = p_source.tenant_id
+        and s.id = p_source.id
+$$;
+comment on function strongroom_private.count_chunks_shown(
+    strongroom.source_details, text[], text
+) is
+    'How many chunks of a source a viewer may see whom a host has named.';
 
 create type strongroom.replaced_source as (
     tenant_id text,
@@ -1999,7 +2118,11 @@ begin
             embedding_model = case when v_embedded then v_collection.embedding_model end,
             embedding_version = case when v_embedded then v_collection.embedding_version end,
             embedding_dimensions = case when v_embedded then v_collection.embedding_dimensions end,
-            chunk_count = jsonb_array_length(p_chunks),
+            open_chunk_count = (
+                select count(*)
+                from jsonb_array_elements(p_chunks) as c
+                where coalesce(c -> 'auth_subjects', 'null') = 'null'
+            ),
             version = s.version + case v_outcome when 'inserted' then 0 else 1 end,
             stored_digest = v_digest,
             last_write_id = null,
@@ -2051,10 +2174,33 @@ as $$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     v_subjects text[] := strongroom_private.read_viewer_subjects(v_viewer_id, p_viewer_role_ids);
+    v_is_user boolean := strongroom_private.caller_kind() = 'user';
 begin
     perform strongroom_private.check_id('source_id', p_source_id);
     return query
-    select d.*
+    select
+        d.tenant_id,
+        d.id,
+        d.collection_id,
+        d.external_ref,
+        d.source_type,
+        d.title,
+        d.uri,
+        d.file_id,
+        d.metadata,
+        d.auth_subjects,
+        d.content_digest,
+        d.embedding_model,
+        d.embedding_version,
+        d.embedding_dimensions,
+        case
+            when v_subjects is null or v_is_user then d.chunk_count
+            else strongroom_private.count_chunks_shown(d, v_subjects, v_viewer_id)
+        end,
+        d.version,
+        d.deleted_at,
+        d.created_at,
+        d.updated_at
     from strongroom.source_details as d
     where d.tenant_id = p_tenant_id
         and d.id = p_source_id
@@ -2223,7 +2369,28 @@ begin
     return query execute format(
         $query$
             select
-                d.*,
+                d.tenant_id,
+                d.id,
+                d.collection_id,
+                d.external_ref,
+                d.source_type,
+                d.title,
+                d.uri,
+                d.file_id,
+                d.metadata,
+                d.auth_subjects,
+                d.content_digest,
+                d.embedding_model,
+                d.embedding_version,
+                d.embedding_dimensions,
+                case
+                    when $11 then strongroom_private.count_chunks_shown(d, $7, $8)
+                    else d.chunk_count
+                end,
+                d.version,
+                d.deleted_at,
+                d.created_at,
+                d.updated_at,
                 strongroom_private.encode_cursor(
                     $3, array[strongroom_private.to_microseconds(d.created_at), d.id]
                 ),
@@ -2267,7 +2434,8 @@ begin
     )
     using
         p_tenant_id, v_keys, v_scope, p_limit, p_external_ref, p_source_type, v_subjects,
-        v_viewer_id, coalesce(p_deleted, false), p_collection_id;
+        v_viewer_id, coalesce(p_deleted, false), p_collection_id,
+        v_subjects is not null and strongroom_private.caller_kind() <> 'user';
 end
 $$;
 comment on function strongroom.list_sources(
@@ -3065,10 +3233,23 @@ as $$
     -- Of 20,000 sources it is enough to know that there are as many.
     select case
         when count(*) = 20000 then 'infinity'::double precision
-        else coalesce(sum(v.chunk_count), 0)::double precision
+        else coalesce(sum(v.open_chunk_count), 0)::double precision + (
+            -- Of any source: that is quicker to know, and near enough.
+            select count(*)
+            from (
+                select c.auth_subjects
+                from strongroom.chunks as c
+                where c.tenant_id = p_collection.tenant_id
+                    and c.collection_id = p_collection.id
+                    and c.auth_subjects is not null
+                limit 20000
+            ) as n
+            where p_subjects is null
+                or n.auth_subjects && p_subjects
+        )
     end
     from (
-        select s.chunk_count
+        select s.open_chunk_count
         from strongroom.sources as s
         where s.tenant_id = p_collection.tenant_id
             and s.collection_id = p_collection.id
@@ -3759,6 +3940,7 @@ as $$
 declare
     v_source strongroom.sources;
     v_count integer;
+    v_chunks integer;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('source_id', p_source_id);
@@ -3790,14 +3972,17 @@ begin
         p_embedding_dimensions
     );
     v_count := jsonb_array_length(p_embeddings);
-    if v_count <> v_source.chunk_count then
+    select count(*)
+    into v_chunks
+    from strongroom.chunks as c
+    where c.tenant_id = p_tenant_id
+        and c.collection_id = v_source.collection_id
+        and c.source_id = p_source_id;
+    if v_count <> v_chunks then
         perform strongroom_private.fail(
             'invalid_argument',
-            format('embeddings has %s entries, the source %s chunks', v_count,
-                v_source.chunk_count),
-            jsonb_build_object(
-                'path', 'embeddings', 'expected', v_source.chunk_count, 'actual', v_count
-            ),
+            format('embeddings has %s entries, the source %s chunks', v_count, v_chunks),
+            jsonb_build_object('path', 'embeddings', 'expected', v_chunks, 'actual', v_count),
             'Give one embedding for each chunk of the source, in order.'
         );
     end if;
@@ -3908,6 +4093,8 @@ select strongroom_private.publish_grant(
         strongroom_private.read_viewer_subjects,
         strongroom_private.is_shown_by_conversation,
         strongroom_private.may_read_source,
+        strongroom_private.count_chunks_of_user,
+        strongroom_private.count_chunks_shown,
         strongroom_private.require_collection,
         strongroom_private.check_number,
         strongroom_private.search_chunks,

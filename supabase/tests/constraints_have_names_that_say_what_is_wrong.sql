@@ -2121,8 +2121,9 @@ values
         ' values (''acme'', ''x'', ''private'', ''x'', ''m'')'
     ),
     (
-        'strongroom.sources: chunk_count_is_not_negative',
-        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref, chunk_count)'
+        'strongroom.sources: open_chunk_count_is_not_negative',
+        'insert into strongroom.sources (tenant_id, id, collection_id, external_ref,'
+        ' open_chunk_count)'
         ' values (''acme'', ''x'', ''private'', ''x'', -1)'
     ),
     (

@@ -138,6 +138,10 @@ values
         'policies would be asked for every row: names tenant and subjects itself'
     ),
     (
+        'strongroom_private.count_chunks_of_user',
+        'policies would be asked for every chunk of a page of sources: names what a token admits to'
+    ),
+    (
         'strongroom_private.write_chunks',
         'terms are nobody''s to write, pgvector may be closed to hosts: writes one source''s chunks'
     ),
@@ -259,6 +263,8 @@ select is(
             'strongroom_private.read_found_chunks',
             'strongroom_private.rank_by_words',
             'strongroom_private.count_candidates',
+            'strongroom_private.count_chunks_shown',
+            'strongroom_private.count_chunks_of_user',
             'strongroom_private.settle_removed_blob',
             'strongroom_private.schedule_blob_removal',
             'strongroom_private.keep_blob',

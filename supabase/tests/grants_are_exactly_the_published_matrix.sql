@@ -257,6 +257,7 @@ select is(
                 'strongroom_private.dispatch_jobs',
                 'strongroom_private.search_chunks',
                 'strongroom_private.read_found_chunks',
+                'strongroom_private.count_chunks_of_user',
                 'strongroom_private.write_chunks',
                 'strongroom_private.write_terms',
                 'strongroom_private.write_embeddings',

@@ -2,7 +2,7 @@
 -- their subjects admit to, and an invisible chunk changes no count, score or rank.
 begin;
 \ir support/stories.psql
-select plan(35);
+select plan(40);
 select stories.found_a_world();
 
 create function stories.found(p_tenant_id text, p_text text, p_viewer_id text default null)
@@ -230,6 +230,35 @@ select is(
     'a source with chunks for one and for two'
 );
 select is(
+    (select f.chunk_count from strongroom.find_source('acme', 'mixed') as f),
+    3,
+    'a host counts all of them'
+);
+select stories.become_user('bob', 'acme');
+select is(
+    (select d.chunk_count from strongroom.source_details as d where d.id = 'mixed'),
+    2,
+    'a user those that they may see'
+);
+select stories.become_user('cleo', 'acme');
+select is(
+    (select d.chunk_count from strongroom.source_details as d where d.id = 'mixed'),
+    1,
+    'and no more'
+);
+select ok(
+    not to_jsonb(s) @? '$.* ? (@ == 3)',
+    'nor does any column of the source say how many there are'
+)
+from strongroom.sources as s
+where s.id = 'mixed';
+select is(
+    strongroom_private.count_chunks_of_user('acme', 'private', 'mixed'),
+    0,
+    'nor a function'
+);
+select stories.become_host('acme');
+select is(
     (select s.chunk_count from strongroom.soft_delete_source('acme', 'mixed') as s),
     3,
     'it is deleted'
@@ -275,7 +304,7 @@ select is(
         select string_agg(
             format('%s %s %s', s.id, s.auth_subjects, s.chunk_count), ', ' order by s.id
         )
-        from strongroom.sources as s
+        from strongroom.source_details as s
         where s.tenant_id = 'acme'
     ),
     'many {role:admin} 50, mixed {tenant} 2, open {role:admin} 1',

@@ -31,7 +31,7 @@ def embed(texts):
 def stored(database: Database) -> dict[str, tuple[int, int]]:
     with database.connect() as connection:
         rows = connection.execute(
-            "select external_ref, version, chunk_count from strongroom.sources"
+            "select external_ref, version, chunk_count from strongroom.source_details"
             " where deleted_at is null"
         ).fetchall()
     return {ref: (version, chunks) for ref, version, chunks in rows}

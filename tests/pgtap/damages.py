@@ -294,6 +294,14 @@ DAMAGES = [
     (
         "search_finds_what_the_caller_may_see_and_nothing_hints_at_more",
         _body(
+            "count_chunks_of_user(p_tenant_id text, p_collection_id text, p_source_id text)"
+            " returns integer language sql",
+            "as 'select 2'",
+        ),
+    ),
+    (
+        "search_finds_what_the_caller_may_see_and_nothing_hints_at_more",
+        _body(
             "current_subjects() returns text[] language sql stable",
             "as $$ select array['tenant', 'principal:ada', 'principal:bob', 'principal:eve'] $$",
         ),

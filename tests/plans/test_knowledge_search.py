@@ -30,7 +30,7 @@ LOAD = (
     f"""
     insert into strongroom.sources (
         tenant_id, id, collection_id, external_ref, source_type, auth_subjects, embedding_model,
-        embedding_version, embedding_dimensions, chunk_count
+        embedding_version, embedding_dimensions, open_chunk_count
     )
     select v.tenant_id, 's' || i, 'docs', 's' || i, 't' || i % 10,
         case when i % 2 = 0 then '{{tenant}}'::text[] else '{{role:staff}}' end,

@@ -170,6 +170,12 @@ async def test_a_chunk_narrows_who_may_see_it(adapter: Adapter) -> None:
     for viewer, numbers in ((None, [1, 2, 3, 4]), (STAFF, [1, 2, 3]), (GUEST, [1, 3])):
         page = await store.knowledge.list_chunks(**of_source, viewer=viewer)
         assert [chunk.number for chunk in page.items] == numbers
+        source = await store.knowledge.get_source(**of_source, viewer=viewer)
+        listed = await store.knowledge.list_sources(
+            tenant_id=tenant_id, collection_id=ids.collection_id, viewer=viewer
+        )
+        assert source.chunk_count == len(numbers)
+        assert listed.items == (source,)
         found = await store.knowledge.search(
             tenant_id=tenant_id,
             collection_id=ids.collection_id,
@@ -220,9 +226,16 @@ async def test_an_invisible_chunk_changes_no_count_score_or_rank(adapter: Adapte
         {"text": "parcel", "neighbours": 1, "limit": 500},
         {"text": "lost z", "min_score": 0.3},
     ]
+    partly = await store.knowledge.replace_source(
+        **where, external_ref="partly", chunks=[NewChunk(content="something else")]
+    )
     before = [await store.knowledge.search(**where, **one, viewer=GUEST) for one in searches]
-    listed = await store.knowledge.list_sources(**where, viewer=GUEST, limit=6)
+    listed = await store.knowledge.list_sources(**where, viewer=GUEST, limit=7)
     assert listed.next_cursor is None
+    hidden = NewChunk(content="lost parcel x z", auth_subjects=[])
+    await store.knowledge.replace_source(
+        **where, external_ref="partly", chunks=[NewChunk(content="something else"), hidden, hidden]
+    )
     for number, subjects in enumerate((["role:staff"], [], [f"principal:{OWNER}"])):
         await store.knowledge.replace_source(
             **where,
@@ -242,11 +255,18 @@ async def test_an_invisible_chunk_changes_no_count_score_or_rank(adapter: Adapte
     assert {one.external_ref for one in shown.items} == {
         *(f"mine-{number}" for number in range(6)),
         "narrow",
+        "partly",
     }
+    counts = {one.external_ref: one.chunk_count for one in shown.items}
+    assert (counts["partly"], counts["narrow"], counts["mine-0"]) == (1, 0, 3)
+    of_partly: dict[str, Any] = {"tenant_id": tenant_id, "source_id": partly.id}
+    assert (await store.knowledge.get_source(**of_partly)).chunk_count == 3
     assert await store.knowledge.search(**where, text="parcel lost x") != before[0]
     if adapter.as_user is not None:
         async with adapter.user(tenant_id, STRANGER) as user:
             assert [await user.knowledge.search(**where, **one) for one in searches] == before
+            assert await user.knowledge.list_sources(**where, limit=500) == shown
+            assert (await user.knowledge.get_source(**of_partly)).chunk_count == 1
 
 
 async def test_a_user_writes_no_knowledge_b37(adapter: Adapter) -> None:

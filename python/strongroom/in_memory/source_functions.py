@@ -58,12 +58,27 @@ def find_source(
     row = tables.sources.get(source_id)
     eyes = Eyes.of(viewer_id, viewer_role_ids)
     return (
-        row.record
+        _as_seen(tables, row.record, eyes, viewer_id)
         if row
         and (row.record.deleted_at is not None) == deleted
         and eyes.see(tables, row.record.auth_subjects)
         else None
     )
+
+
+def _as_seen(tables: Tables, source: Source, eyes: Eyes, viewer_id: str | None) -> Source:
+    """Return the source with the count of what the viewer may see of it."""
+    if viewer_id is None:
+        return source
+    return source.replace(chunk_count=len(_shown(tables, source.id, eyes)))
+
+
+def _shown(tables: Tables, source_id: str, eyes: Eyes) -> list[Chunk]:
+    return [
+        indexed.chunk
+        for indexed in tables.chunks[source_id]
+        if indexed.chunk.auth_subjects is None or eyes.see(tables, indexed.chunk.auth_subjects)
+    ]
 
 
 def list_sources(
@@ -95,7 +110,7 @@ def list_sources(
     require_collection(tables, collection_id)
     return page_of(
         (
-            source
+            _as_seen(tables, source, eyes, viewer_id)
             for row in tables.sources.values()
             if (source := row.record).collection_id == collection_id
             and (source.deleted_at is not None) == deleted
@@ -259,12 +274,7 @@ def visible_chunks(
         viewer_role_ids=viewer_role_ids,
         deleted=False,
     )
-    eyes = Eyes.of(viewer_id, viewer_role_ids)
-    return [
-        indexed.chunk
-        for indexed in (tables.chunks[source_id] if source else ())
-        if indexed.chunk.auth_subjects is None or eyes.see(tables, indexed.chunk.auth_subjects)
-    ]
+    return _shown(tables, source_id, Eyes.of(viewer_id, viewer_role_ids)) if source else []
 
 
 def list_chunks(

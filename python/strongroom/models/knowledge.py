@@ -107,6 +107,7 @@ class Source(Record):
             ``conversation:<id>``; none of them: hosts alone.
         content_digest: the host's own hash of the original.
         embedding_model: the model that its chunks were embedded with; None when they were not.
+        chunk_count: how many chunks the reader may see; for a host that names no viewer, all.
     """
 
     tenant_id: Id

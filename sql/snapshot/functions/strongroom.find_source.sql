@@ -9,10 +9,33 @@ AS $function$
 declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id, p_viewer_id);
     v_subjects text[] := strongroom_private.read_viewer_subjects(v_viewer_id, p_viewer_role_ids);
+    v_is_user boolean := strongroom_private.caller_kind() = 'user';
 begin
     perform strongroom_private.check_id('source_id', p_source_id);
     return query
-    select d.*
+    select
+        d.tenant_id,
+        d.id,
+        d.collection_id,
+        d.external_ref,
+        d.source_type,
+        d.title,
+        d.uri,
+        d.file_id,
+        d.metadata,
+        d.auth_subjects,
+        d.content_digest,
+        d.embedding_model,
+        d.embedding_version,
+        d.embedding_dimensions,
+        case
+            when v_subjects is null or v_is_user then d.chunk_count
+            else strongroom_private.count_chunks_shown(d, v_subjects, v_viewer_id)
+        end,
+        d.version,
+        d.deleted_at,
+        d.created_at,
+        d.updated_at
     from strongroom.source_details as d
     where d.tenant_id = p_tenant_id
         and d.id = p_source_id

@@ -33,7 +33,28 @@ begin
     return query execute format(
         $query$
             select
-                d.*,
+                d.tenant_id,
+                d.id,
+                d.collection_id,
+                d.external_ref,
+                d.source_type,
+                d.title,
+                d.uri,
+                d.file_id,
+                d.metadata,
+                d.auth_subjects,
+                d.content_digest,
+                d.embedding_model,
+                d.embedding_version,
+                d.embedding_dimensions,
+                case
+                    when $11 then strongroom_private.count_chunks_shown(d, $7, $8)
+                    else d.chunk_count
+                end,
+                d.version,
+                d.deleted_at,
+                d.created_at,
+                d.updated_at,
                 strongroom_private.encode_cursor(
                     $3, array[strongroom_private.to_microseconds(d.created_at), d.id]
                 ),
@@ -77,7 +98,8 @@ begin
     )
     using
         p_tenant_id, v_keys, v_scope, p_limit, p_external_ref, p_source_type, v_subjects,
-        v_viewer_id, coalesce(p_deleted, false), p_collection_id;
+        v_viewer_id, coalesce(p_deleted, false), p_collection_id,
+        v_subjects is not null and strongroom_private.caller_kind() <> 'user';
 end
 $function$;
 

@@ -8,6 +8,7 @@ AS $function$
 declare
     v_source strongroom.sources;
     v_count integer;
+    v_chunks integer;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('source_id', p_source_id);
@@ -39,14 +40,17 @@ begin
         p_embedding_dimensions
     );
     v_count := jsonb_array_length(p_embeddings);
-    if v_count <> v_source.chunk_count then
+    select count(*)
+    into v_chunks
+    from strongroom.chunks as c
+    where c.tenant_id = p_tenant_id
+        and c.collection_id = v_source.collection_id
+        and c.source_id = p_source_id;
+    if v_count <> v_chunks then
         perform strongroom_private.fail(
             'invalid_argument',
-            format('embeddings has %s entries, the source %s chunks', v_count,
-                v_source.chunk_count),
-            jsonb_build_object(
-                'path', 'embeddings', 'expected', v_source.chunk_count, 'actual', v_count
-            ),
+            format('embeddings has %s entries, the source %s chunks', v_count, v_chunks),
+            jsonb_build_object('path', 'embeddings', 'expected', v_chunks, 'actual', v_count),
             'Give one embedding for each chunk of the source, in order.'
         );
     end if;

@@ -107,7 +107,11 @@ begin
             embedding_model = case when v_embedded then v_collection.embedding_model end,
             embedding_version = case when v_embedded then v_collection.embedding_version end,
             embedding_dimensions = case when v_embedded then v_collection.embedding_dimensions end,
-            chunk_count = jsonb_array_length(p_chunks),
+            open_chunk_count = (
+                select count(*)
+                from jsonb_array_elements(p_chunks) as c
+                where coalesce(c -> 'auth_subjects', 'null') = 'null'
+            ),
             version = s.version + case v_outcome when 'inserted' then 0 else 1 end,
             stored_digest = v_digest,
             last_write_id = null,

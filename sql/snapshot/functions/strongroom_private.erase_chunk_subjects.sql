@@ -39,8 +39,7 @@ begin
         get diagnostics v_changed = row_count;
         v_deleted := v_deleted + v_changed;
         update strongroom.sources as s
-        set chunk_count = s.chunk_count - v_changed::integer,
-            version = s.version + 1,
+        set version = s.version + 1,
             stored_digest = null,
             last_write_id = null,
             updated_at = now()

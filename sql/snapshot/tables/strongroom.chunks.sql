@@ -52,6 +52,10 @@ comment on column strongroom.chunks.metadata is
 comment on column strongroom.chunks.embedding is
     'The direction of its content: an embedding of length 1, by the model that the source names.';
 
+CREATE INDEX chunks_for_some ON strongroom.chunks USING btree (tenant_id, collection_id, source_id) WHERE (auth_subjects IS NOT NULL);
+comment on index strongroom.chunks_for_some is
+    'Chunks that name subjects of their own, to count those that a reader may see.';
+
 CREATE INDEX chunks_near_in_1024_dimensions ON strongroom.chunks USING hnsw (((embedding)::public.vector(1024)) public.vector_ip_ops) WHERE (public.vector_dims(embedding) = 1024);
 comment on index strongroom.chunks_near_in_1024_dimensions is
     'Nearness among the embeddings of all tenants that have 1024 dimensions.';

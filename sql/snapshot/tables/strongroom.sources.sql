@@ -15,7 +15,7 @@ create table strongroom.sources (
     embedding_model text collate "C",
     embedding_version text collate "C",
     embedding_dimensions integer,
-    chunk_count integer not null default 0,
+    open_chunk_count integer not null default 0,
     version bigint not null default 1,
     stored_digest text collate "C",
     last_write_id text collate "C",
@@ -32,8 +32,6 @@ create table strongroom.sources (
         CHECK (cardinality(auth_subjects) <= 100),
     constraint an_embedding_model_is_described_in_full
         CHECK (num_nulls(embedding_model, embedding_version, embedding_dimensions) = ANY (ARRAY[0, 3])),
-    constraint chunk_count_is_not_negative
-        CHECK (chunk_count >= 0),
     constraint content_digest_has_1_to_255_characters
         CHECK (char_length(content_digest) >= 1 AND char_length(content_digest) <= 255),
     constraint external_ref_has_1_to_255_characters
@@ -44,6 +42,8 @@ create table strongroom.sources (
         CHECK (char_length(id) >= 1 AND char_length(id) <= 255),
     constraint metadata_is_an_object
         CHECK (jsonb_typeof(metadata) = 'object'::text),
+    constraint open_chunk_count_is_not_negative
+        CHECK (open_chunk_count >= 0),
     constraint source_type_has_1_to_255_characters
         CHECK (char_length(source_type) >= 1 AND char_length(source_type) <= 255),
     constraint title_has_1_to_255_characters
@@ -84,8 +84,8 @@ comment on column strongroom.sources.embedding_version is
     'That model''s version.';
 comment on column strongroom.sources.embedding_dimensions is
     'How many values each embedding has.';
-comment on column strongroom.sources.chunk_count is
-    'How many chunks it has.';
+comment on column strongroom.sources.open_chunk_count is
+    'How many chunks everyone sees who sees it. Those that name subjects of their own are counted for each reader anew: no column says how many there are.';
 comment on column strongroom.sources.version is
     'One more at every change.';
 comment on column strongroom.sources.stored_digest is

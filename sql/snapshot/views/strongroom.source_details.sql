@@ -17,7 +17,13 @@ as
     embedding_model,
     embedding_version,
     embedding_dimensions,
-    chunk_count,
+    open_chunk_count +
+        CASE
+            WHEN ( SELECT strongroom_private.is_trusted() AS is_trusted) THEN ( SELECT count(*)::integer AS count
+               FROM strongroom.chunks c
+              WHERE c.tenant_id = s.tenant_id AND c.collection_id = s.collection_id AND c.source_id = s.id AND c.auth_subjects IS NOT NULL)
+            ELSE strongroom_private.count_chunks_of_user(tenant_id, collection_id, id)
+        END AS chunk_count,
     version,
     deleted_at,
     created_at,
