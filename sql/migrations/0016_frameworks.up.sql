@@ -9,8 +9,9 @@
 -- Records     JSON, bytes or both, known by collection and key. Appended ones have a position:
 --             their order, given under the lock of the session, and never used again. Put ones have
 --             none, and may have a time to live and embeddings.
--- Checkpoints of a graph are three collections: checkpoints (by id, which grows), channels (values
---             by version, shared by the checkpoints that name them) and writes (by checkpoint).
+-- Checkpoints of a graph are four collections: checkpoints (by id, which grows), channels (values
+--             by version, shared by the checkpoints that name them), parts (of large values, by
+--             what they hold, shared by the versions that name them) and writes (by checkpoint).
 -- Removing    Frameworks may take items back, clear and delete: what is gone is gone, and the audit
 --             has where, how many and which positions.
 -- Locks       An append, a removal and a state locks the session's row; a put locks it FOR KEY
@@ -2174,7 +2175,11 @@ begin
         (
             select
                 json_agg(
-                    json_build_array(v.channel, c.content ->> 'type', encode(c.data, 'base64'))
+                    json_build_array(
+                        v.channel,
+                        c.content ->> 'type',
+                        coalesce(encode(c.data, 'base64'), w.data_base64)
+                    )
                 )
             from jsonb_each_text(f.content -> 'channels') as v (channel, version)
             inner join strongroom.framework_records as c
@@ -2182,6 +2187,22 @@ begin
                 and c.session_id = f.session_id
                 and c.collection = 'channels'
                 and c.key = v.version || ':' || v.channel
+            cross join lateral (
+                -- Whole or not at all.
+                select
+                    case
+                        when count(*) = count(r.data)
+                        then encode(string_agg(r.data, ''::bytea order by n.place), 'base64')
+                    end as data_base64
+                from jsonb_array_elements_text(
+                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                ) with ordinality as n (key, place)
+                left join strongroom.framework_records as r
+                    on r.tenant_id = p_tenant_id
+                    and r.session_id = f.session_id
+                    and r.collection = 'parts'
+                    and r.key = n.key
+            ) as w
         ),
         (
             select
@@ -2349,6 +2370,20 @@ begin
                 where c.tenant_id = p_tenant_id
                     and c.session_id = v_session.id
                     and c.collection = 'checkpoints'
+            );
+        delete from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_session.id
+            and r.collection = 'parts'
+            and r.key not in (
+                select n.key
+                from strongroom.framework_records as c
+                cross join lateral jsonb_array_elements_text(
+                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                ) as n (key)
+                where c.tenant_id = p_tenant_id
+                    and c.session_id = v_session.id
+                    and c.collection = 'channels'
             );
         perform strongroom_private.record_audit(
             p_tenant_id, 'framework_checkpoints.prune', 'framework_session', v_session.id,

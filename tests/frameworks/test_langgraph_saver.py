@@ -202,7 +202,8 @@ async def test_storage_grows_with_what_is_new_b89(
     assert stored()[1] < 250_000
     before = await saver.aget_tuple(THREAD)
     await saver.aprune(["t"])
-    assert stored()[0] == 4
+    # A checkpoint, two values, a write, and of the large value three parts: most of it is the same.
+    assert stored()[0] == 7
     assert await saver.aget_tuple(THREAD) == before
 
 

@@ -446,6 +446,38 @@ async def test_pruning_keeps_what_the_newest_needs_b89(adapter: Adapter) -> None
     assert (await kept())[0] == ["c7", "c5"]
 
 
+async def test_large_values_are_in_parts_that_versions_share_b89(adapter: Adapter) -> None:
+    store = adapter.store
+    at = await _place(store, "thread")
+    parts = {"p1": b"ab", "p2": b"cd", "p3": b"e"}
+
+    def change(collection: str, key: str, **fields: Any) -> FrameworkRecordChange:
+        return FrameworkRecordChange(path=["thread"], collection=collection, key=key, **fields)
+
+    async def read(checkpoint_id: str) -> Any:
+        (found,) = await store.frameworks.read_checkpoints(**at, checkpoint_id=checkpoint_id)
+        assert found.channels is not None
+        return found.channels[0][2]
+
+    values = {"c0": ["p1", "p9"], "c1": ["p1", "p2", "p1"], "c2": ["p2", "p3"]}
+    for key, names in values.items():
+        records = [
+            change("checkpoints", key, content={"channels": {"a": key}}),
+            change("channels", f"{key}:a", content={"type": "y", "parts": names}),
+            *(change("parts", name, data=data, mode="keep") for name, data in parts.items()),
+        ]
+        await store.frameworks.put(**_home(at), records=records)
+    assert await read("c1") == "YWJjZGFi"
+    assert await read("c2") == "Y2Rl"
+    assert await read("c0") is None, "whole or not at all"
+    assert await store.frameworks.prune_checkpoints(**at) == 2
+    wanted = [
+        FrameworkRecordReference(path=["thread"], collection="parts", key=name) for name in parts
+    ]
+    assert _keys(await store.frameworks.find(**_home(at), wanted=wanted)) == ["p2", "p3"]
+    assert await read("c2") == "Y2Rl"
+
+
 async def test_limits_are_refused_before_anything_is_written_b53(adapter: Adapter) -> None:
     store = adapter.store
     at = await _place(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, cast
 
 from strongroom.errors import InvalidArgument
@@ -94,12 +95,28 @@ def _values(
     named = _channels(checkpoint)
     return (
         tuple(
-            (named[value.key], _content(value)["type"], value.data_base64)
+            (named[value.key], _content(value)["type"], _whole(tables, session, value))
             for value in _records(tables, session, "channels")
             if value.key in named
         )
         or None
     )
+
+
+def _part_names(value: FrameworkRecord) -> list[str]:
+    names = _content(value).get("parts")
+    return names if isinstance(names, list) else []
+
+
+def _whole(tables: Tables, session: FrameworkSession, value: FrameworkRecord) -> str | None:
+    """Return the bytes of a value, base64; of a large one from its parts."""
+    names = _part_names(value)
+    if value.data_base64 is not None or not names:
+        return value.data_base64
+    parts = {part.key: part.data or b"" for part in _records(tables, session, "parts")}
+    if any(name not in parts for name in names):
+        return None
+    return base64.b64encode(b"".join(parts[name] for name in names)).decode()
 
 
 def _writes(
@@ -179,6 +196,8 @@ def _drop(
     named = {key for c in checkpoints if c.key not in ids for key in _channels(c)}
     writes = _records(tables, session, "writes")
     values = _records(tables, session, "channels")
+    shared = {name for value in values if value.key in named for name in _part_names(value)}
+    parts = _records(tables, session, "parts")
     drop_records(
         tables,
         session,
@@ -186,6 +205,7 @@ def _drop(
             *gone,
             *(write for write in writes if write.key.split(":")[0] in ids),
             *(value for value in values if value.key not in named),
+            *(part for part in parts if part.key not in shared),
         ],
     )
     record_audit(

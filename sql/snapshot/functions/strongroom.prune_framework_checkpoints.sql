@@ -127,6 +127,20 @@ begin
                     and c.session_id = v_session.id
                     and c.collection = 'checkpoints'
             );
+        delete from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_session.id
+            and r.collection = 'parts'
+            and r.key not in (
+                select n.key
+                from strongroom.framework_records as c
+                cross join lateral jsonb_array_elements_text(
+                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                ) as n (key)
+                where c.tenant_id = p_tenant_id
+                    and c.session_id = v_session.id
+                    and c.collection = 'channels'
+            );
         perform strongroom_private.record_audit(
             p_tenant_id, 'framework_checkpoints.prune', 'framework_session', v_session.id,
             jsonb_build_object('framework', p_framework, 'count', cardinality(v_gone))

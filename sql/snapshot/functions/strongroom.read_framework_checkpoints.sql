@@ -68,7 +68,11 @@ begin
         (
             select
                 json_agg(
-                    json_build_array(v.channel, c.content ->> 'type', encode(c.data, 'base64'))
+                    json_build_array(
+                        v.channel,
+                        c.content ->> 'type',
+                        coalesce(encode(c.data, 'base64'), w.data_base64)
+                    )
                 )
             from jsonb_each_text(f.content -> 'channels') as v (channel, version)
             inner join strongroom.framework_records as c
@@ -76,6 +80,22 @@ begin
                 and c.session_id = f.session_id
                 and c.collection = 'channels'
                 and c.key = v.version || ':' || v.channel
+            cross join lateral (
+                -- Whole or not at all.
+                select
+                    case
+                        when count(*) = count(r.data)
+                        then encode(string_agg(r.data, ''::bytea order by n.place), 'base64')
+                    end as data_base64
+                from jsonb_array_elements_text(
+                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                ) with ordinality as n (key, place)
+                left join strongroom.framework_records as r
+                    on r.tenant_id = p_tenant_id
+                    and r.session_id = f.session_id
+                    and r.collection = 'parts'
+                    and r.key = n.key
+            ) as w
         ),
         (
             select

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 
 from strongroom.errors import InvalidArgument
 
+FRAMEWORK = "langgraph"
 SEPARATOR = "|"
 """What LangGraph puts between the levels of a namespace."""
 

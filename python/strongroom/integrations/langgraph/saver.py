@@ -19,22 +19,30 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from strongroom.errors import InvalidArgument
+from strongroom.errors import InvalidArgument, LimitExceeded
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.integrations.langgraph.blocking import BlockingSaver
-from strongroom.integrations.langgraph.listing import searchable, without_the_last_id
-from strongroom.integrations.langgraph.places import config_of, place_of, prefix_of
+from strongroom.integrations.langgraph.listing import (
+    FIRST_PAGE,
+    CheckpointHead,
+    kind_of,
+    next_size,
+    parent_of,
+    searchable,
+    without_the_last_id,
+)
+from strongroom.integrations.langgraph.places import FRAMEWORK, config_of, place_of, prefix_of
+from strongroom.integrations.langgraph.writing import CheckpointWriter
+from strongroom.integrations.pages import all_values
 from strongroom.integrations.plain import FAULTS, refused
 from strongroom.models.base import JsonObject
 from strongroom.models.frameworks import (
     FrameworkCheckpoint,
     FrameworkRecordChange,
-    PutFrameworkRecord,
     PutMode,
 )
 
-FRAMEWORK = "langgraph"
-PAGE = 50
+MOST = 16_777_216
 
 
 class StrongroomSaver(BlockingSaver):
@@ -71,7 +79,7 @@ class StrongroomSaver(BlockingSaver):
         self._bridge = Bridge(store)
         self._frameworks = self._bridge.store.frameworks
         self._tenant_id = tenant_id
-        self._principal_id = principal_id
+        self._writer = CheckpointWriter(self._bridge.store, tenant_id, principal_id)
 
     # -- Reading ------------------------------------------------------------------------------
 
@@ -101,8 +109,9 @@ class StrongroomSaver(BlockingSaver):
         path, exact = prefix_of(config)
         before_id = get_checkpoint_id(before) if before else None
         left = limit
+        most = FIRST_PAGE
         while left is None or left > 0:
-            size = PAGE if left is None else min(PAGE, left)
+            size = most if left is None else min(most, left)
             page = await self._bridge.run(
                 self._frameworks.read_checkpoints(
                     tenant_id=self._tenant_id,
@@ -116,27 +125,50 @@ class StrongroomSaver(BlockingSaver):
                 )
             )
             is_last = len(page) < size or left == size
-            whole = page if is_last else without_the_last_id(page)
+            whole = page if is_last or exact else without_the_last_id(page)
             for one in whole:
                 yield self._tuple(one)
             if is_last:
                 return
             before_id = whole[-1].id
             left = None if left is None else left - len(whole)
+            most = next_size(page, least=1 if exact else FIRST_PAGE)
+
+    async def alist_heads(self, config: RunnableConfig) -> list[CheckpointHead]:
+        """Return what checkpoints of a thread's namespace there are, the newest first, without values.
+
+        LangGraph has no such method: its ``alist`` gives every checkpoint with its whole state.
+        """
+        found = await self._bridge.run(
+            all_values(
+                self._bridge.store,
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=place_of(config),
+                collection="checkpoints",
+            )
+        )
+        return [
+            CheckpointHead(
+                config=config_of(one.path, one.key),
+                metadata=self._loads(kind_of(one), one.data_base64)["metadata"],
+                parent_config=parent_of(one),
+            )
+            for one in reversed(found)
+        ]
 
     def _tuple(self, stored: FrameworkCheckpoint) -> CheckpointTuple:
-        state = self._loads(cast("str", stored.content["type"]), stored.data_base64)
+        state = self._loads(kind_of(stored), stored.data_base64)
         values = {
             channel: self._loads(kind, data)
             for channel, kind, data in stored.channels or ()
             if kind != "empty"
         }
-        parent = stored.content.get("parent")
         return CheckpointTuple(
             config=config_of(stored.path, stored.id),
             checkpoint=cast("Checkpoint", {**state["checkpoint"], "channel_values": values}),
             metadata=state["metadata"],
-            parent_config=config_of(stored.path, str(parent)) if parent else None,
+            parent_config=parent_of(stored),
             pending_writes=[
                 (task, channel, self._loads(kind, data))
                 for task, channel, kind, data in stored.writes or ()
@@ -161,7 +193,7 @@ class StrongroomSaver(BlockingSaver):
             AlreadyExists: SR011, the thread is another person's.
             InvalidArgument: SR001, a value that the serializer cannot write; the path leads to it.
             InvalidText: SR003, the metadata hold text that PostgreSQL cannot store.
-            LimitExceeded: SR004, a value of more than 16 MiB, or more than 499 new values.
+            LimitExceeded: SR004, a value of more than 16 MiB.
         """
         path = place_of(config)
         values = checkpoint["channel_values"]
@@ -171,47 +203,42 @@ class StrongroomSaver(BlockingSaver):
             "metadata": whole,
         }
         kind, data = self._dumps(state, "checkpoint")
-        records = [
-            self._channel(path, channel, version, values[channel])
+        record = FrameworkRecordChange(
+            path=path,
+            collection="checkpoints",
+            key=checkpoint["id"],
+            content={
+                "type": kind,
+                "parent": get_checkpoint_id(config) or None,
+                "channels": {k: str(v) for k, v in checkpoint["channel_versions"].items()},
+            },
+            data=data,
+            metadata=searchable(whole),
+        )
+        written = {
+            channel: (
+                f"{version}:{channel}",
+                *self._dumps(values[channel], f"channel_values.{channel}"),
+            )
             for channel, version in new_versions.items()
             if channel in values
-        ]
-        records.append(
-            FrameworkRecordChange(
-                path=path,
-                collection="checkpoints",
-                key=checkpoint["id"],
-                content={
-                    "type": kind,
-                    "parent": get_checkpoint_id(config) or None,
-                    "channels": {k: str(v) for k, v in checkpoint["channel_versions"].items()},
-                },
-                data=data,
-                metadata=searchable(whole),
-            )
-        )
-        await self._put(records)
+        }
+        await self._bridge.run(self._writer.put_checkpoint(path, record, written))
         return config_of(path, checkpoint["id"])
-
-    def _channel(
-        self, path: list[str], channel: str, version: str | float, value: Any
-    ) -> FrameworkRecordChange:
-        kind, data = self._dumps(value, f"channel_values.{channel}")
-        return FrameworkRecordChange(
-            path=path,
-            collection="channels",
-            key=f"{version}:{channel}",
-            content={"type": kind},
-            data=data,
-            mode="keep",
-        )
 
     def _dumps(self, value: Any, path: str) -> tuple[str, bytes]:
         try:
-            return self.serde.dumps_typed(value)
+            kind, data = self.serde.dumps_typed(value)
         except FAULTS as error:
             how = "by LangGraph's serializer"
             raise refused(value, path, self.serde.dumps_typed, how) from error
+        if len(data) > MOST:
+            raise LimitExceeded(
+                f"{path} has {len(data)} bytes; at most {MOST} are allowed",
+                detail={"path": path, "limit": MOST, "actual": len(data)},
+                hint="Keep large data in a file or artifact, and its id in the state.",
+            )
+        return kind, data
 
     async def aput_writes(
         self,
@@ -225,7 +252,7 @@ class StrongroomSaver(BlockingSaver):
         Raises:
             AlreadyExists: SR011, the thread is another person's.
             InvalidArgument: SR001, a value that the serializer cannot write; the path leads to it.
-            LimitExceeded: SR004, a value of more than 16 MiB, or more than 500 writes.
+            LimitExceeded: SR004, a value of more than 16 MiB.
         """
         path = place_of(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
@@ -251,17 +278,7 @@ class StrongroomSaver(BlockingSaver):
                 )
             )
         if records:
-            await self._put(records)
-
-    async def _put(self, records: list[FrameworkRecordChange]) -> tuple[PutFrameworkRecord, ...]:
-        return await self._bridge.run(
-            self._frameworks.put(
-                tenant_id=self._tenant_id,
-                framework=FRAMEWORK,
-                records=records,
-                principal_id=self._principal_id,
-            )
-        )
+            await self._bridge.run(self._writer.put(records))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread with all its namespaces, for good."""
