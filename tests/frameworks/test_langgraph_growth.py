@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import END, START, StateGraph
 
 from strongroom.client import Strongroom
-from strongroom.errors import LimitExceeded
+from strongroom.errors import LimitExceeded, NotFound
 from strongroom.integrations.langgraph import StrongroomSaver
 from tests.servers import Database
 
@@ -128,6 +128,43 @@ async def test_what_was_known_to_be_stored_and_is_gone_is_stored_again_b89(
     assert len(found.checkpoint["channel_values"]) == 601
     listed = [one.checkpoint["id"] async for one in saver.alist(THREAD)]
     assert len(listed) == 2
+
+
+async def test_a_run_goes_on_whole_when_its_thread_was_pruned_or_deleted_b89(
+    store: Strongroom, tenant_id: str
+) -> None:
+    saver = StrongroomSaver(store, tenant_id=tenant_id)
+    kept = {"kept": "k", "large": os.urandom(200_000)}
+    first = await _put(saver, {**kept, "n": 0})
+    parent = await saver.aget_tuple(first)
+    assert parent is not None
+
+    async def go_on(number: int, **metadata: Any) -> dict[str, Any]:
+        """Put what LangGraph puts after a step of a run that has begun at the first checkpoint."""
+        version = saver.get_next_version(None, None)
+        after: Any = {
+            **parent.checkpoint,
+            "id": empty_checkpoint()["id"],
+            "channel_values": {**kept, "n": number},
+            "channel_versions": {**parent.checkpoint["channel_versions"], "n": version},
+        }
+        await saver.aput(first, after, {"source": "loop", **metadata}, {"n": version})
+        found = await saver.aget_tuple(THREAD)
+        assert found is not None
+        assert found.checkpoint["id"] == after["id"]
+        return found.checkpoint["channel_values"]
+
+    assert await go_on(1) == {**kept, "n": 1}
+    await _put(saver, {"other": "branch"})
+    await saver.aprune(["t"])
+    assert await go_on(2) == {**kept, "n": 2}, "its parent was pruned"
+    await saver.adelete_thread("t")
+    assert await go_on(3) == {**kept, "n": 3}, "all of its thread was deleted"
+    with pytest.raises(NotFound):
+        await go_on(4, counters_since_delta_snapshot={"n": 1})
+    latest = await saver.aget_tuple(THREAD)
+    assert latest is not None
+    assert latest.checkpoint["channel_values"]["n"] == 3
 
 
 async def test_a_checkpoint_that_is_too_large_is_refused_by_name_b89(

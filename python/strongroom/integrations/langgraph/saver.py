@@ -32,7 +32,7 @@ from strongroom.integrations.langgraph.listing import (
     without_the_last_id,
 )
 from strongroom.integrations.langgraph.places import FRAMEWORK, config_of, place_of, prefix_of
-from strongroom.integrations.langgraph.writing import CheckpointWriter
+from strongroom.integrations.langgraph.writing import CheckpointWriter, Values
 from strongroom.integrations.pages import all_values
 from strongroom.integrations.plain import FAULTS, refused
 from strongroom.models.base import JsonObject
@@ -192,6 +192,7 @@ class StrongroomSaver(BlockingSaver):
         Raises:
             AlreadyExists: SR011, the thread is another person's.
             InvalidArgument: SR001, a value that the serializer cannot write; the path leads to it.
+            NotFound: SR010, the parent was deleted, and the values are changes to what was there.
             InvalidText: SR003, the metadata hold text that PostgreSQL cannot store.
             LimitExceeded: SR004, a value of more than 16 MiB.
         """
@@ -215,15 +216,24 @@ class StrongroomSaver(BlockingSaver):
             data=data,
             metadata=searchable(whole),
         )
-        written = {
-            channel: (
-                f"{version}:{channel}",
-                *self._dumps(values[channel], f"channel_values.{channel}"),
+
+        def written(versions: ChannelVersions) -> Values:
+            return {
+                channel: (
+                    f"{version}:{channel}",
+                    *self._dumps(values[channel], f"channel_values.{channel}"),
+                )
+                for channel, version in versions.items()
+                if channel in values
+            }
+
+        await self._bridge.run(
+            self._writer.put_checkpoint(
+                record,
+                written(new_versions),
+                everything=lambda: written(checkpoint["channel_versions"]),
             )
-            for channel, version in new_versions.items()
-            if channel in values
-        }
-        await self._bridge.run(self._writer.put_checkpoint(path, record, written))
+        )
         return config_of(path, checkpoint["id"])
 
     def _dumps(self, value: Any, path: str) -> tuple[str, bytes]:
