@@ -88,13 +88,13 @@ def test_a_subscriber_is_told_at_once_and_misses_nothing_when_redis_is_killed(
         subscriber.start()
         for sequence in range(1, 21):
             store.realtime.publish(**topic, events=[NewTopicEvent(kind="k")])
-            assert seen.get(timeout=5) == sequence
+            assert seen.get(timeout=8) == sequence
         own_redis.kill_hard()
         own_redis.start()
         store.realtime.publish(
             **topic, events=[NewTopicEvent(kind="k"), NewTopicEvent(kind="last")]
         )
-        assert [seen.get(timeout=8), seen.get(timeout=8)] == [21, 22]
+        assert [seen.get(timeout=60), seen.get(timeout=60)] == [21, 22]
         subscriber.join()
         assert {"distributed_locking", "realtime"} <= store.capabilities
 
