@@ -35,6 +35,8 @@ ROOTS = [
     ("strongroom.following", "follow_run_events"),
     ("strongroom.ingestion.embedding", "load_embedder"),
     ("strongroom.ingestion.embedding", "make_embedder"),
+    ("strongroom.blob_upkeep", "sweep_removals"),
+    ("strongroom.blob_upkeep", "run_blob_job"),
     ("strongroom.file_transfer", "upload"),
     ("strongroom.file_transfer", "upload_version"),
     ("strongroom.file_transfer", "download"),

@@ -10,7 +10,6 @@ Both are also jobs (``store.jobs``), of the kinds ``blobs.sweep`` (payload ``{"l
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import time
@@ -21,6 +20,7 @@ from strongroom.blob_reconciling import ReconcileReport as ReconcileReport
 from strongroom.blob_reconciling import reconcile_blobs as reconcile_blobs
 from strongroom.client import Strongroom
 from strongroom.errors import InvalidArgument, StrongroomError
+from strongroom.infrastructure.at_once import ask_each
 from strongroom.models.base import Record
 from strongroom.models.blobs import ERROR_CHARACTERS, BlobRemoval, FailedBlobRemoval
 from strongroom.models.jobs import Job
@@ -87,23 +87,21 @@ async def sweep_removals(
         limit=limit,
         tenant_id=tenant_id,
     )
-    turn = asyncio.Semaphore(AT_ONCE)
     done: list[BlobRemoval] = []
     failed: list[FailedBlobRemoval] = []
 
     async def remove(removal: BlobRemoval) -> None:
-        async with turn:
-            if time.monotonic() - began > lease_seconds / 2:
-                return
-            try:
-                await delete(tenant_id=removal.tenant_id, key=removal.blob_key)
-            except Exception as error:  # noqa: BLE001 (whatever it is, the key must not be forgotten)
-                reason = f"{type(error).__name__}: {error}"
-                failed.append(removal.failed(storable_reason(reason)))
-            else:
-                done.append(removal)
+        if time.monotonic() - began > lease_seconds / 2:
+            return
+        try:
+            await delete(tenant_id=removal.tenant_id, key=removal.blob_key)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the key must not be forgotten)
+            reason = f"{type(error).__name__}: {error}"
+            failed.append(removal.failed(storable_reason(reason)))
+        else:
+            done.append(removal)
 
-    await asyncio.gather(*(remove(removal) for removal in claimed))
+    await ask_each(remove, claimed, at_once=AT_ONCE)
     outcomes = await store.blob_removals.complete(removals=[removal.claim for removal in done])
     await store.blob_removals.retry_later(removals=failed)
     removed = sum(outcome.outcome == "removed" for outcome in outcomes)

@@ -9,7 +9,7 @@ Records and errors are those of ``strongroom``. What is the caller's own is a bl
 (``psycopg_pool.ConnectionPool``, ``psycopg.Connection``, ``supabase.Client``). All threads may share a store; open it
 in each process, after a fork. A subscription is a plain iterator, for a thread of its own: in Redis it is told at
 once, elsewhere it looks once a second. Beside the store: ``strongroom.sync.following``,
-``file_transfer`` and ``ingestion.embedding``. Workers are asynchronous, and processes of their own
+``file_transfer``, ``blob_upkeep`` and ``ingestion.embedding``. Workers are asynchronous, and processes of their own
 (``strongroom worker MODULE:HANDLER``). Most of this package is generated from the asynchronous source.
 
 Example:
