@@ -19,7 +19,7 @@
 --             number of records of each kind, one transaction a call, and says whether more is
 --             left: it can be stopped anywhere, and goes on with the next call. It touches no live
 --             run, no pending interaction and no conversation that has one, and skips what others
---             have locked.
+--             have locked. A dry run of it is one such step, taken back.
 -- Locks       The tenant's row (purge), or conversations by id and then what hangs on them
 --             (erasure). A sweep locks its tenant's policies, and skips every other locked row.
 -- Tenants     One definer function looks across tenants: list_tenants_to_sweep says their ids.
@@ -1433,7 +1433,8 @@ comment on function strongroom_private.list_tenants_to_sweep(integer) is
 
 create function strongroom.sweep_retention(
     p_tenant_id text default null,
-    p_limit integer default 100
+    p_limit integer default 100,
+    p_dry_run boolean default false
 )
 returns table (tenant_id text, kind text, row_count bigint, held bigint, has_more boolean)
 language plpgsql
@@ -1444,8 +1445,31 @@ as $$
 declare
     v_tenant_id text;
     v_policy record;
+    v_swept jsonb;
 begin
     perform strongroom_private.check_limit(p_limit);
+    if p_dry_run then
+        begin
+            select coalesce(jsonb_agg(to_jsonb(s)), '[]')
+            into v_swept
+            from strongroom.sweep_retention(p_tenant_id, p_limit) as s;
+            perform strongroom_private.undo_dry_run();
+        exception
+            when sqlstate 'SR099' then
+                null;
+        end;
+        return query
+        select
+            s.tenant_id,
+            s.kind,
+            s.row_count,
+            s.held,
+            s.has_more
+        from jsonb_to_recordset(v_swept) as s (
+            tenant_id text, kind text, row_count bigint, held bigint, has_more boolean
+        );
+        return;
+    end if;
     for v_tenant_id in
         select p_tenant_id
         where p_tenant_id is not null
@@ -1490,13 +1514,13 @@ begin
     end loop;
 end
 $$;
-comment on function strongroom.sweep_retention(text, integer) is
+comment on function strongroom.sweep_retention(text, integer, boolean) is
     'One bounded step of retention: for each policy of the tenant end up to p_limit records that'
     ' are older than it says. Returns per kind how many it ended, how many conversations had to'
     ' stay because of a run or an interaction, and whether more is left. Without a tenant: for up'
     ' to p_limit tenants that are due. Never touches a live run, a pending interaction or a'
-    ' conversation that has one; skips what others have locked. Errors: SR001, SR004, SR010,'
-    ' SR020. Callers: hosts.';
+    ' conversation that has one; skips what others have locked. With p_dry_run the same counts, and'
+    ' nothing has changed. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
 
 create function strongroom_private.schedule_call(
     p_name text,

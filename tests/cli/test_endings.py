@@ -62,9 +62,11 @@ def test_retention_is_set_listed_swept_and_removed(cli: Cli, database: Database)
     assert unknown.code == 2
     assert "conversations" in unknown.json()["error"]["detail"]["choices"]
     assert "conversations" in cli("retention", "list").out
+    counted = {"tenant_id": "acme", "kind": "conversations", "row_count": 3, "held": 0}
+    tried = cli("retention", "sweep", "--dry-run", "--json")
+    assert tried.json()["swept"] == [{**counted, "has_more": False}]
+    assert "Nothing was changed." in cli("retention", "sweep", "--dry-run").out
     swept = cli("retention", "sweep", "--limit", 2, "--json")
-    assert swept.json()["swept"] == [
-        {"tenant_id": "acme", "kind": "conversations", "row_count": 3, "held": 0}
-    ]
+    assert swept.json()["swept"] == [counted]
     assert cli("retention", "remove", "conversations", "--json").json() == {"removed": True}
     assert "kept" in cli("retention", "list").out

@@ -18,6 +18,8 @@ from strongroom.retention import sweep_until_done
 app = typer.Typer(help="How long records are kept.", no_args_is_help=True)
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the counts, and change nothing.")]
+COUNTED = 500
+"""How many records of a kind a dry run of retention counts."""
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
@@ -189,6 +191,7 @@ async def remove(
 async def sweep(
     tenant: options.Tenant = None,
     limit: Annotated[int, typer.Option(min=1, max=500, help="Records per policy and step.")] = 100,
+    dry_run: DryRun = False,
     url: options.Url = None,
     pooler: options.Pooler = None,
     timeout: options.Timeout = 300.0,  # noqa: ASYNC109 (an option)
@@ -196,24 +199,25 @@ async def sweep(
 ) -> Exit:
     """End what is older than its policy says, step by step, until nothing is left to do.
 
-    Without a tenant: of all tenants whose sweep is due.
+    Without a tenant: of all tenants whose sweep is due. A dry run counts up to 500 records a policy.
     """
     async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant) as store:
-        done = await sweep_until_done(store, tenant_id=tenant, limit=limit)
-    rows = [
-        {
-            "tenant_id": one.tenant_id,
-            "kind": one.kind,
-            "row_count": one.row_count,
-            "held": one.held,
-        }
-        for one in done
-    ]
+        if dry_run:
+            done = await store.lifecycle.sweep(tenant_id=tenant, limit=COUNTED, dry_run=True)
+        else:
+            done = await sweep_until_done(store, tenant_id=tenant, limit=limit)
+    names = ["tenant_id", "kind", "row_count", "held", *(["has_more"] if dry_run else [])]
     if as_json:
-        write_json({"swept": rows})
+        write_json({"swept": [{name: getattr(one, name) for name in names} for one in done]})
         return Exit.OK
-    listing = table("Tenant", "Kind", "Ended", "Held by a run or question")
-    for row in rows:
-        listing.add_row(*(Text(printable(str(value))) for value in row.values()))
-    console().print(listing if rows else "No policy is due.")
+    counted = "Would end" if dry_run else "Ended"
+    listing = table("Tenant", "Kind", counted, "Held by a run or question")
+    for one in done:
+        count = f"{one.row_count} or more" if dry_run and one.has_more else str(one.row_count)
+        listing.add_row(
+            Text(printable(one.tenant_id)), Text(printable(one.kind)), count, str(one.held)
+        )
+    console().print(listing if done else "No policy is due.")
+    if dry_run and done:
+        console().print("Nothing was changed.")
     return Exit.OK

@@ -401,6 +401,12 @@ async def test_idle_conversations_are_soft_deleted_and_then_purged_in_bounded_st
         await say(store, talk, "old")
     run, _ = await paused(store, await claimed(store, await queued(store, talks[0])))
     await _keep(store, tenant_id, conversations=0)
+    for _ in range(2):
+        (tried,) = await store.lifecycle.sweep(tenant_id=tenant_id, limit=3, dry_run=True)
+        assert (tried.row_count, tried.held, tried.has_more) == (3, 1, True)
+    assert len((await store.conversations.list(tenant_id=tenant_id)).items) == 5
+    policies = await store.lifecycle.list_policies(tenant_id=tenant_id)
+    assert [policy.swept_at for policy in policies.items] == [None]
     assert (await _swept(store, tenant_id, 3))["conversations"] == (3, 1, True)
     assert (await _swept(store, tenant_id, 3))["conversations"] == (1, 1, False)
     listed = await store.conversations.list(tenant_id=tenant_id)

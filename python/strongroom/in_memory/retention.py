@@ -294,11 +294,15 @@ def is_due(tables: Tables) -> bool:
     )
 
 
-def sweep(tables: Tables, *, limit: int, only_if_due: bool) -> list[SweptRecords]:
+def sweep(
+    tables: Tables, *, limit: int, only_if_due: bool, dry_run: bool = False
+) -> list[SweptRecords]:
     """Do one bounded step for each policy of the tenant."""
     if only_if_due and not is_due(tables):
         return []
     check_writable(tables)
+    if dry_run:
+        tables = tables.draft(tables.now)
     done = []
     for kind, row in sorted(tables.retention_policies.items()):
         policy = row.record

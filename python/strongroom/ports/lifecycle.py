@@ -140,7 +140,7 @@ class LifecycleStore(Protocol):
         ...
 
     async def sweep(
-        self, *, tenant_id: Id | None = None, limit: Limit = 100
+        self, *, tenant_id: Id | None = None, limit: Limit = 100, dry_run: bool = False
     ) -> tuple[SweptRecords, ...]:
         """Do one bounded step of retention; repeat it while any item says ``has_more``.
 
@@ -150,6 +150,7 @@ class LifecycleStore(Protocol):
         Args:
             tenant_id: the tenant; None: up to ``limit`` tenants whose sweep is due.
             limit: records per policy, 1..500.
+            dry_run: return the counts of this step, and change nothing.
 
         Raises:
             NotFound: SR010, no such tenant.

@@ -126,9 +126,11 @@ class SqlLifecycleStore(SqlStore):
 
     @port_method
     async def sweep(
-        self, *, tenant_id: Id | None = None, limit: Limit = 100
+        self, *, tenant_id: Id | None = None, limit: Limit = 100, dry_run: bool = False
     ) -> tuple[SweptRecords, ...]:
         """See the port."""
         return tuple(
-            await self._rows(SweptRecords, "sweep_retention", tenant_id=tenant_id, limit=limit)
+            await self._rows(
+                SweptRecords, "sweep_retention", tenant_id=tenant_id, limit=limit, dry_run=dry_run
+            )
         )

@@ -96,10 +96,14 @@ class MemoryLifecycleStore(MemoryPort):
         )
 
     @port_method
-    def sweep(self, *, tenant_id: Id | None = None, limit: Limit = 100) -> tuple[SweptRecords, ...]:
+    def sweep(
+        self, *, tenant_id: Id | None = None, limit: Limit = 100, dry_run: bool = False
+    ) -> tuple[SweptRecords, ...]:
         """See the port."""
         tenants = self._session.writable_tenants() if tenant_id is None else [tenant_id]
         done: list[SweptRecords] = []
         for tenant in tenants:
-            done += self._write(tenant, sweep, limit=limit, only_if_due=tenant_id is None)
+            done += self._write(
+                tenant, sweep, limit=limit, only_if_due=tenant_id is None, dry_run=dry_run
+            )
         return tuple(done)

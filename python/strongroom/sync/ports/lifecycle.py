@@ -140,7 +140,9 @@ class LifecycleStore(Protocol):
         """
         ...
 
-    def sweep(self, *, tenant_id: Id | None = None, limit: Limit = 100) -> tuple[SweptRecords, ...]:
+    def sweep(
+        self, *, tenant_id: Id | None = None, limit: Limit = 100, dry_run: bool = False
+    ) -> tuple[SweptRecords, ...]:
         """Do one bounded step of retention; repeat it while any item says ``has_more``.
 
         It touches no live run, no pending interaction and no conversation that has one. It can be stopped
@@ -149,6 +151,7 @@ class LifecycleStore(Protocol):
         Args:
             tenant_id: the tenant; None: up to ``limit`` tenants whose sweep is due.
             limit: records per policy, 1..500.
+            dry_run: return the counts of this step, and change nothing.
 
         Raises:
             NotFound: SR010, no such tenant.

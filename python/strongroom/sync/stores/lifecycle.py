@@ -115,6 +115,12 @@ class SqlLifecycleStore(SqlStore):
         )
 
     @port_method
-    def sweep(self, *, tenant_id: Id | None = None, limit: Limit = 100) -> tuple[SweptRecords, ...]:
+    def sweep(
+        self, *, tenant_id: Id | None = None, limit: Limit = 100, dry_run: bool = False
+    ) -> tuple[SweptRecords, ...]:
         """See the port."""
-        return tuple(self._rows(SweptRecords, "sweep_retention", tenant_id=tenant_id, limit=limit))
+        return tuple(
+            self._rows(
+                SweptRecords, "sweep_retention", tenant_id=tenant_id, limit=limit, dry_run=dry_run
+            )
+        )
