@@ -2197,7 +2197,9 @@ begin
                         then encode(string_agg(r.data, ''::bytea order by n.place), 'base64')
                     end as data_base64
                 from jsonb_array_elements_text(
-                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                    case jsonb_typeof(c.content -> 'parts')
+                        when 'array' then c.content -> 'parts'
+                    end
                 ) with ordinality as n (key, place)
                 left join strongroom.framework_records as r
                     on r.tenant_id = p_tenant_id
@@ -2381,7 +2383,9 @@ begin
                 select n.key
                 from strongroom.framework_records as c
                 cross join lateral jsonb_array_elements_text(
-                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                    case jsonb_typeof(c.content -> 'parts')
+                        when 'array' then c.content -> 'parts'
+                    end
                 ) as n (key)
                 where c.tenant_id = p_tenant_id
                     and c.session_id = v_session.id

@@ -292,6 +292,27 @@ async def test_sealers_take_turns_and_writers_do_not_wait(
     assert (found.is_sound, found.verified_to) == (True, 52)
 
 
+async def test_sweeps_over_all_tenants_pass_over_what_another_one_seals(
+    store: Strongroom, database: Database
+) -> None:
+    first, second = await new_tenant(store), await new_tenant(store)
+    event = NewAuditEvent(action="a.b", record="r", record_id="r")
+    async with await psycopg.AsyncConnection.connect(database.host_url) as sweeper:
+        cursor = await sweeper.execute("select tenant_id, sealed from strongroom.seal_audits(1)")
+        assert await cursor.fetchall() == [(first, 1)]
+        # Neither a writer of that tenant nor another sweep waits for the open transaction.
+        async with asyncio.timeout(10):
+            await store.audit.append(tenant_id=first, events=[event])
+            seals = await store.audit.seal_all()
+        assert [(seal.tenant_id, seal.sealed) for seal in seals] == [(second, 1)]
+        await sweeper.commit()
+    seals = await store.audit.seal_all()
+    assert [(seal.tenant_id, seal.sealed) for seal in seals] == [(first, 1)]
+    for tenant_id, count in ((first, 2), (second, 1)):
+        checked = await store.audit.verify(tenant_id=tenant_id)
+        assert (checked.is_sound, checked.verified_to) == (True, count)
+
+
 async def test_a_turn_that_is_killed_in_the_middle_leaves_nothing(
     store: Strongroom, database: Database, admin: Connection
 ) -> None:

@@ -135,7 +135,9 @@ begin
                 select n.key
                 from strongroom.framework_records as c
                 cross join lateral jsonb_array_elements_text(
-                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                    case jsonb_typeof(c.content -> 'parts')
+                        when 'array' then c.content -> 'parts'
+                    end
                 ) as n (key)
                 where c.tenant_id = p_tenant_id
                     and c.session_id = v_session.id

@@ -88,7 +88,9 @@ begin
                         then encode(string_agg(r.data, ''::bytea order by n.place), 'base64')
                     end as data_base64
                 from jsonb_array_elements_text(
-                    case jsonb_typeof(c.content -> 'parts') when 'array' then c.content -> 'parts' end
+                    case jsonb_typeof(c.content -> 'parts')
+                        when 'array' then c.content -> 'parts'
+                    end
                 ) with ordinality as n (key, place)
                 left join strongroom.framework_records as r
                     on r.tenant_id = p_tenant_id
