@@ -236,13 +236,21 @@ select is(
 );
 select stories.become_user('bob', 'acme');
 select is(
-    (select d.chunk_count from strongroom.source_details as d where d.id = 'mixed'),
+    (
+        select d.chunk_count
+        from strongroom.source_details as d
+        where d.id = 'mixed'
+    ),
     2,
     'a user those that they may see'
 );
 select stories.become_user('cleo', 'acme');
 select is(
-    (select d.chunk_count from strongroom.source_details as d where d.id = 'mixed'),
+    (
+        select d.chunk_count
+        from strongroom.source_details as d
+        where d.id = 'mixed'
+    ),
     1,
     'and no more'
 );
