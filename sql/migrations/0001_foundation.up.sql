@@ -763,63 +763,108 @@ returns void
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
-    v_role text;
+    v_roles text;
+    v_object record;
     v_grant record;
 begin
-    foreach v_role in array
-        array[
-            'public', 'anon', 'authenticated', 'service_role', 'strongroom_host',
-            'supabase_auth_admin'
-        ]
-    loop
-        continue when v_role <> 'public' and to_regrole(v_role) is null;
-        execute format(
-            'revoke all on schema strongroom, strongroom_private from %1$s cascade;'
-            ' revoke all on all tables in schema strongroom, strongroom_private from %1$s cascade;'
-            ' revoke all on all sequences in schema strongroom, strongroom_private'
-            ' from %1$s cascade;'
-            ' revoke all on all routines in schema strongroom, strongroom_private'
-            ' from %1$s cascade',
-            case v_role when 'public' then v_role else quote_ident(v_role) end
-        );
-    end loop;
-    for v_grant in
+    select string_agg(
+        case r.role_name when 'public' then r.role_name else quote_ident(r.role_name) end, ', '
+    )
+    into v_roles
+    from unnest(array[
+        'public', 'anon', 'authenticated', 'service_role', 'strongroom_host', 'supabase_auth_admin'
+    ]) as r (role_name)
+    where r.role_name = 'public'
+        or to_regrole(r.role_name) is not null;
+    -- What is right already is not written again: every migration runs this, and each right that is
+    -- written leaves a dead copy of the function's text in the catalog.
+    for v_object in
         select
-            g.object_kind,
-            g.object_name,
-            g.role_name,
-            string_agg(
-                g.privilege || case g.column_name
-                    when '' then '' else format(' (%I)', g.column_name)
-                end,
-                ', '
-            ) as privileges
-        from strongroom_private.grants as g
-        where to_regrole(g.role_name) is not null
-        group by
-            g.object_kind,
-            g.object_name,
-            g.role_name
+            d.object_kind,
+            d.object_name,
+            coalesce(r.identity, c.identity, quote_ident(d.object_name)) as identity
+        from (
+            select distinct
+                u.object_kind,
+                u.object_name
+            from strongroom_private.list_grant_differences() as u
+        ) as d
+        left join (
+            select
+                'function' as object_kind,
+                format('%s.%s', n.nspname, p.proname) as object_name,
+                string_agg(p.oid::regprocedure::text, ', ') as identity
+            from pg_proc as p
+            inner join pg_namespace as n on n.oid = p.pronamespace
+            where n.nspname in ('strongroom', 'strongroom_private')
+            group by
+                n.nspname,
+                p.proname
+        ) as r
+            on r.object_kind = d.object_kind
+            and r.object_name = d.object_name
+        left join (
+            select
+                case c.relkind when 'S' then 'sequence' else 'table' end as object_kind,
+                format('%s.%s', n.nspname, c.relname) as object_name,
+                c.oid::regclass::text as identity
+            from pg_class as c
+            inner join pg_namespace as n on n.oid = c.relnamespace
+            where n.nspname in ('strongroom', 'strongroom_private')
+        ) as c
+            on c.object_kind = d.object_kind
+            and c.object_name = d.object_name
         order by
-            g.object_kind,
-            g.object_name,
-            g.role_name
+            d.object_kind,
+            d.object_name
     loop
         execute format(
-            'grant %s on %s %s to %I',
-            v_grant.privileges,
-            v_grant.object_kind,
-            v_grant.object_name,
-            v_grant.role_name
+            'revoke all on %s %s from %s cascade',
+            case v_object.object_kind when 'function' then 'routine' else v_object.object_kind end,
+            v_object.identity,
+            v_roles
         );
+        for v_grant in
+            select
+                w.privileges,
+                string_agg(quote_ident(w.role_name), ', ' order by w.role_name) as roles
+            from (
+                select
+                    g.role_name,
+                    string_agg(
+                        g.privilege || case g.column_name
+                            when '' then '' else format(' (%I)', g.column_name)
+                        end,
+                        ', '
+                        order by g.privilege, g.column_name
+                    ) as privileges
+                from strongroom_private.grants as g
+                where g.object_kind = v_object.object_kind
+                    and g.object_name = v_object.object_name
+                    and to_regrole(g.role_name) is not null
+                group by g.role_name
+            ) as w
+            group by w.privileges
+            order by w.privileges
+        loop
+            execute format(
+                'grant %s on %s %s to %s',
+                v_grant.privileges,
+                v_object.object_kind,
+                v_object.object_name,
+                v_grant.roles
+            );
+        end loop;
     end loop;
 end
 $$;
 comment on function strongroom_private.apply_grants() is
-    'Make the rights on both schemas exactly the grant matrix. Run by every migration; run it by'
-    ' hand, as the schema''s owner, after a missing role was added to the server.';
+    'Make the rights on both schemas exactly the grant matrix, where they differ. Run by every'
+    ' migration; run it by hand, as the schema''s owner, after a missing role was added to the'
+    ' server.';
 
 create function strongroom_private.list_grant_differences()
 returns table (
@@ -833,6 +878,7 @@ returns table (
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     with actual as (
         select
@@ -840,7 +886,8 @@ as $$
             n.nspname::text as object_name,
             '' as column_name,
             a.grantee,
-            lower(a.privilege_type) as privilege
+            lower(a.privilege_type) as privilege,
+            a.is_grantable
         from pg_namespace as n
         cross join aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
         where n.nspname in ('strongroom', 'strongroom_private')
@@ -850,19 +897,21 @@ as $$
             format('%s.%s', n.nspname, c.relname),
             '',
             a.grantee,
-            lower(a.privilege_type)
+            lower(a.privilege_type),
+            a.is_grantable
         from pg_class as c
         inner join pg_namespace as n on n.oid = c.relnamespace
         cross join aclexplode(c.relacl) as a
         where n.nspname in ('strongroom', 'strongroom_private')
-            and c.relkind in ('r', 'p', 'v', 'm', 'S')
+            and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
         union all
         select
             'table',
             format('%s.%s', n.nspname, c.relname),
             t.attname::text,
             a.grantee,
-            lower(a.privilege_type)
+            lower(a.privilege_type),
+            a.is_grantable
         from pg_class as c
         inner join pg_namespace as n on n.oid = c.relnamespace
         inner join pg_attribute as t on t.attrelid = c.oid
@@ -874,7 +923,8 @@ as $$
             format('%s.%s', n.nspname, p.proname),
             '',
             a.grantee,
-            lower(a.privilege_type)
+            lower(a.privilege_type),
+            a.is_grantable
         from pg_proc as p
         inner join pg_namespace as n on n.oid = p.pronamespace
         cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
@@ -885,10 +935,16 @@ as $$
             a.object_kind,
             a.object_name,
             a.column_name,
-            a.privilege,
+            p.privilege,
             coalesce(r.rolname::text, 'public') as role_name
         from actual as a
         left join pg_roles as r on r.oid = a.grantee
+        cross join unnest(
+            case
+                when a.is_grantable then array[a.privilege, a.privilege || ' with grant option']
+                else array[a.privilege]
+            end
+        ) as p (privilege)
         where a.grantee = 0
             or r.rolname in (
                 'anon', 'authenticated', 'service_role', 'strongroom_host', 'supabase_auth_admin'
@@ -941,7 +997,8 @@ as $$
     )
 $$;
 comment on function strongroom_private.list_grant_differences() is
-    'Where the catalog''s rights differ from the grant matrix: none, on a sound database.';
+    'Where the catalog''s rights differ from the grant matrix: none, on a sound database. No right'
+    ' of the matrix may be passed on.';
 
 
 -- ---------------------------------------------------------------------------------------------

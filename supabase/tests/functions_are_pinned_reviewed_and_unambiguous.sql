@@ -341,6 +341,12 @@ select is(
             'strongroom.delete_framework_records'
         )
         then array['enable_seqscan=off', 'plan_cache_mode=force_generic_plan', 'jit=off']
+        -- Asks the catalog once per migration, which is not worth compiling.
+        when f.name in (
+            'strongroom_private.apply_grants',
+            'strongroom_private.list_grant_differences'
+        )
+        then array['jit=off']
         -- Nor may it do anything but walk the indexes that are made for claims.
         when f.name ~ '_private\.dispatch_(runs|jobs)$'
         then array[

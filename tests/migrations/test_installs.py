@@ -164,3 +164,48 @@ def test_a_bare_owner_gets_the_host_role_later(make_database: Callable[..., Data
         with database.connect() as connection:
             connection.execute("drop owned by strongroom_host")
             connection.execute("drop role strongroom_host")
+
+
+WRONG = [
+    "grant usage on schema strongroom_private to public",
+    "grant delete on strongroom.messages to public",
+    "grant update (tenant_id) on strongroom.conversations to public",
+    "grant select on strongroom.runs to strongroom_host with grant option",
+    "grant usage on sequence strongroom.lock_tokens to public",
+    "grant execute on function strongroom_private.apply_grants to public",
+    "revoke execute on function strongroom.list_messages from strongroom_host",
+]
+WRITTEN = """
+select p.oid::regprocedure::text as name, p.xmin::text as writer
+from pg_proc as p
+where p.pronamespace::regnamespace::text in ('strongroom', 'strongroom_private')
+union all
+select c.oid::regclass::text, c.xmin::text
+from pg_class as c
+where c.relnamespace::regnamespace::text in ('strongroom', 'strongroom_private')
+"""
+
+
+@pytest.mark.parametrize("way", ["owner", "supabase"])
+def test_rights_that_differ_are_mended_and_no_others_written_again(
+    way: str, make_database: Callable[..., Database]
+) -> None:
+    database = make_database(way)
+    differences = "select count(*) from strongroom_private.list_grant_differences()"
+    with database.connect(user=database.migrator) as connection:
+        connection.execute("select strongroom_private.apply_grants()")
+        before = dict(connection.execute(WRITTEN).fetchall())
+        for number, wrong in enumerate(WRONG, 1):
+            connection.execute(wrong.encode())
+            assert connection.execute(differences.encode()).fetchone() == (number,), wrong
+        connection.execute("select strongroom_private.apply_grants()")
+        assert connection.execute(differences.encode()).fetchone() == (0,)
+        after = dict(connection.execute(WRITTEN).fetchall())
+    assert {name.split("(")[0] for name in before if after[name] != before[name]} == {
+        "strongroom.messages",
+        "strongroom.conversations",
+        "strongroom.runs",
+        "strongroom.lock_tokens",
+        "strongroom.list_messages",
+        "strongroom_private.apply_grants",
+    }

@@ -21,7 +21,9 @@ ACLS = """
     union all
     select c.oid::regclass::text, a.*
     from pg_class as c
-    cross join lateral aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) as a
+    cross join lateral aclexplode(coalesce(
+        c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner)
+    )) as a
     where c.relnamespace::regnamespace::text like 'strongroom%'
         and c.relkind in ('r', 'p', 'v', 'S')
     union all

@@ -4,60 +4,104 @@ CREATE OR REPLACE FUNCTION strongroom_private.apply_grants()
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
 AS $function$
 declare
-    v_role text;
+    v_roles text;
+    v_object record;
     v_grant record;
 begin
-    foreach v_role in array
-        array[
-            'public', 'anon', 'authenticated', 'service_role', 'strongroom_host',
-            'supabase_auth_admin'
-        ]
-    loop
-        continue when v_role <> 'public' and to_regrole(v_role) is null;
-        execute format(
-            'revoke all on schema strongroom, strongroom_private from %1$s cascade;'
-            ' revoke all on all tables in schema strongroom, strongroom_private from %1$s cascade;'
-            ' revoke all on all sequences in schema strongroom, strongroom_private'
-            ' from %1$s cascade;'
-            ' revoke all on all routines in schema strongroom, strongroom_private'
-            ' from %1$s cascade',
-            case v_role when 'public' then v_role else quote_ident(v_role) end
-        );
-    end loop;
-    for v_grant in
+    select string_agg(
+        case r.role_name when 'public' then r.role_name else quote_ident(r.role_name) end, ', '
+    )
+    into v_roles
+    from unnest(array[
+        'public', 'anon', 'authenticated', 'service_role', 'strongroom_host', 'supabase_auth_admin'
+    ]) as r (role_name)
+    where r.role_name = 'public'
+        or to_regrole(r.role_name) is not null;
+    -- What is right already is not written again: every migration runs this, and each right that is
+    -- written leaves a dead copy of the function's text in the catalog.
+    for v_object in
         select
-            g.object_kind,
-            g.object_name,
-            g.role_name,
-            string_agg(
-                g.privilege || case g.column_name
-                    when '' then '' else format(' (%I)', g.column_name)
-                end,
-                ', '
-            ) as privileges
-        from strongroom_private.grants as g
-        where to_regrole(g.role_name) is not null
-        group by
-            g.object_kind,
-            g.object_name,
-            g.role_name
+            d.object_kind,
+            d.object_name,
+            coalesce(r.identity, c.identity, quote_ident(d.object_name)) as identity
+        from (
+            select distinct
+                u.object_kind,
+                u.object_name
+            from strongroom_private.list_grant_differences() as u
+        ) as d
+        left join (
+            select
+                'function' as object_kind,
+                format('%s.%s', n.nspname, p.proname) as object_name,
+                string_agg(p.oid::regprocedure::text, ', ') as identity
+            from pg_proc as p
+            inner join pg_namespace as n on n.oid = p.pronamespace
+            where n.nspname in ('strongroom', 'strongroom_private')
+            group by
+                n.nspname,
+                p.proname
+        ) as r
+            on r.object_kind = d.object_kind
+            and r.object_name = d.object_name
+        left join (
+            select
+                case c.relkind when 'S' then 'sequence' else 'table' end as object_kind,
+                format('%s.%s', n.nspname, c.relname) as object_name,
+                c.oid::regclass::text as identity
+            from pg_class as c
+            inner join pg_namespace as n on n.oid = c.relnamespace
+            where n.nspname in ('strongroom', 'strongroom_private')
+        ) as c
+            on c.object_kind = d.object_kind
+            and c.object_name = d.object_name
         order by
-            g.object_kind,
-            g.object_name,
-            g.role_name
+            d.object_kind,
+            d.object_name
     loop
         execute format(
-            'grant %s on %s %s to %I',
-            v_grant.privileges,
-            v_grant.object_kind,
-            v_grant.object_name,
-            v_grant.role_name
+            'revoke all on %s %s from %s cascade',
+            case v_object.object_kind when 'function' then 'routine' else v_object.object_kind end,
+            v_object.identity,
+            v_roles
         );
+        for v_grant in
+            select
+                w.privileges,
+                string_agg(quote_ident(w.role_name), ', ' order by w.role_name) as roles
+            from (
+                select
+                    g.role_name,
+                    string_agg(
+                        g.privilege || case g.column_name
+                            when '' then '' else format(' (%I)', g.column_name)
+                        end,
+                        ', '
+                        order by g.privilege, g.column_name
+                    ) as privileges
+                from strongroom_private.grants as g
+                where g.object_kind = v_object.object_kind
+                    and g.object_name = v_object.object_name
+                    and to_regrole(g.role_name) is not null
+                group by g.role_name
+            ) as w
+            group by w.privileges
+            order by w.privileges
+        loop
+            execute format(
+                'grant %s on %s %s to %s',
+                v_grant.privileges,
+                v_object.object_kind,
+                v_object.object_name,
+                v_grant.roles
+            );
+        end loop;
     end loop;
 end
 $function$;
 
 comment on function strongroom_private.apply_grants() is
-    'Make the rights on both schemas exactly the grant matrix. Run by every migration; run it by hand, as the schema''s owner, after a missing role was added to the server.';
+    'Make the rights on both schemas exactly the grant matrix, where they differ. Run by every migration; run it by hand, as the schema''s owner, after a missing role was added to the server.';

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.list_grant_differences()
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
 AS $function$
     with actual as (
         select
@@ -12,7 +13,8 @@ AS $function$
             n.nspname::text as object_name,
             '' as column_name,
             a.grantee,
-            lower(a.privilege_type) as privilege
+            lower(a.privilege_type) as privilege,
+            a.is_grantable
         from pg_namespace as n
         cross join aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
         where n.nspname in ('strongroom', 'strongroom_private')
@@ -22,19 +24,21 @@ AS $function$
             format('%s.%s', n.nspname, c.relname),
             '',
             a.grantee,
-            lower(a.privilege_type)
+            lower(a.privilege_type),
+            a.is_grantable
         from pg_class as c
         inner join pg_namespace as n on n.oid = c.relnamespace
         cross join aclexplode(c.relacl) as a
         where n.nspname in ('strongroom', 'strongroom_private')
-            and c.relkind in ('r', 'p', 'v', 'm', 'S')
+            and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
         union all
         select
             'table',
             format('%s.%s', n.nspname, c.relname),
             t.attname::text,
             a.grantee,
-            lower(a.privilege_type)
+            lower(a.privilege_type),
+            a.is_grantable
         from pg_class as c
         inner join pg_namespace as n on n.oid = c.relnamespace
         inner join pg_attribute as t on t.attrelid = c.oid
@@ -46,7 +50,8 @@ AS $function$
             format('%s.%s', n.nspname, p.proname),
             '',
             a.grantee,
-            lower(a.privilege_type)
+            lower(a.privilege_type),
+            a.is_grantable
         from pg_proc as p
         inner join pg_namespace as n on n.oid = p.pronamespace
         cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
@@ -57,10 +62,16 @@ AS $function$
             a.object_kind,
             a.object_name,
             a.column_name,
-            a.privilege,
+            p.privilege,
             coalesce(r.rolname::text, 'public') as role_name
         from actual as a
         left join pg_roles as r on r.oid = a.grantee
+        cross join unnest(
+            case
+                when a.is_grantable then array[a.privilege, a.privilege || ' with grant option']
+                else array[a.privilege]
+            end
+        ) as p (privilege)
         where a.grantee = 0
             or r.rolname in (
                 'anon', 'authenticated', 'service_role', 'strongroom_host', 'supabase_auth_admin'
@@ -114,4 +125,4 @@ AS $function$
 $function$;
 
 comment on function strongroom_private.list_grant_differences() is
-    'Where the catalog''s rights differ from the grant matrix: none, on a sound database.';
+    'Where the catalog''s rights differ from the grant matrix: none, on a sound database. No right of the matrix may be passed on.';
