@@ -27,13 +27,12 @@ class Way:
 # others is what nobody has seen, and all products would take most of an hour.
 MATRIX = {
     "host": Way(None),
-    "signed-in": Way(None, connect="signed_in"),
+    "supabase-signed-in": Way(None, variant="supabase", connect="signed_in"),
     "pg17-pgbouncer": Way("pg17", connect="pooler"),
     "pg16-plain-owner-callers-pool": Way("pg16", variant="owner", connect="callers_pool"),
     "pg15-plain-owner-is-host-callers-connection": Way(
         "pg15", variant="owner_bare", connect="callers_connection"
     ),
-    "pg15-supabase-signed-in": Way("pg15", variant="supabase", connect="signed_in"),
 }
 
 
