@@ -79,6 +79,10 @@ def test_rows_are_not_dropped_unless_one_says_so(database: Database) -> None:
     error = refused.json()["error"]
     assert (error["code"], error["detail"]["table"]) == ("SR041", "strongroom.tenants")
     assert "--allow-data-loss" in error["hint"]
+    assert f"Took {NEWEST - 1} migrations back and stopped at 0001:" in refused.err
+    again = run_process("migrate", "down", "--to", 0, "--url", url)
+    assert again.code == 5
+    assert "migrations back" not in again.err
     allowed = run_process("migrate", "down", "--to", 0, "--allow-data-loss", "--url", url)
     assert allowed.code == 0, allowed.err
 

@@ -13,8 +13,17 @@ from rich.text import Text
 from strongroom.cli import options
 from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_owner, single_connection
-from strongroom.cli.output import Bar, console, moment, printable, progress_bar, table, write_json
-from strongroom.errors import InvalidArgument
+from strongroom.cli.output import (
+    Bar,
+    console,
+    errors_console,
+    moment,
+    printable,
+    progress_bar,
+    table,
+    write_json,
+)
+from strongroom.errors import InvalidArgument, StrongroomError
 from strongroom.migrations import Migration, load_migrations
 from strongroom.models.health import SchemaChange
 from strongroom.postgres import owner_connection
@@ -207,7 +216,15 @@ async def down(
     async with open_owner(url, schema_url, timeout=timeout) as owner:
         manager = SqlSchemaManager(owner_connection(owner.url))
         before = await manager.current_version()
-        await manager.downgrade(to_version=to, allow_data_loss=allow_data_loss)
+        try:
+            await manager.downgrade(to_version=to, allow_data_loss=allow_data_loss)
+        except StrongroomError:
+            # Each is taken back in a transaction of its own, so those before the refusal are gone.
+            reached = await manager.current_version()
+            if reached < before:
+                stopped = f"Took {before - reached} migrations back and stopped at {reached:04d}:"
+                errors_console().print(Text(stopped, style="yellow"))
+            raise
         rows = await read_status(owner.url, timeout)
     if not as_json:
         count = max(0, before - to)
