@@ -28,7 +28,8 @@ Vectors: 384 dimensions in clusters, tenants of every size in one table, k = 10;
 comparing every embedding. "strongroom, exact" is the same call on the same rows without an index on nearness.
 PGVector: a collection a tenant, as it comes (no index), and with the HNSW index that users add; LangGraph's
 store: a namespace a tenant, with the index of its set-up. Both indexes have pgvector's own settings.
-A durable Redis syncs each write (appendfsync always); the other keeps nothing."""
+A durable Redis syncs each write (appendfsync always); the other keeps nothing.
+P13: databases like a Supabase project's, on a server of their own; realtime.send is the tests' stand-in."""
 
 
 @dataclass(frozen=True)

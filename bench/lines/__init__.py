@@ -13,6 +13,7 @@ from bench.lines.growth import growth
 from bench.lines.jobs import jobs_and_runs
 from bench.lines.locks import locks
 from bench.lines.pages import last_fifty, validated_page
+from bench.lines.supabase import supabase
 from bench.lines.vectors import vectors
 
 LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
@@ -28,4 +29,5 @@ LINES: dict[str, Callable[[Context], Awaitable[None]]] = {
     "P10": growth,
     "P11": bytes_in_buckets,
     "P12": frameworks,
+    "P13": supabase,
 }

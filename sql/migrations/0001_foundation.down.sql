@@ -96,6 +96,7 @@ drop function strongroom_private.bound_tenant;
 drop function strongroom_private.read_text_claim;
 drop function strongroom_private.read_claims;
 drop function strongroom_private.is_dispatching;
+drop function strongroom_private.is_set_by_owner;
 drop function strongroom_private.is_trusted;
 drop function strongroom_private.caller_kind;
 drop function strongroom_private.role_kind;

@@ -450,6 +450,29 @@ comment on function strongroom_private.is_trusted() is
     'Whether the running statement has a host''s rights: a host itself, or a reviewed definer'
     ' function. Permission rules of policies ask this; tenant rules never do.';
 
+create function strongroom_private.is_set_by_owner(p_setting text)
+returns boolean
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if coalesce(current_setting(p_setting, true), '') <> 'on' then
+        return false;
+    end if;
+    -- The setting alone is worth nothing: it counts only where the statement has the owner's
+    -- rights, that is, inside the definer function that sets it.
+    return current_user = (
+        select pg_get_userbyid(n.nspowner)
+        from pg_namespace as n
+        where n.nspname = 'strongroom'
+    );
+end
+$$;
+comment on function strongroom_private.is_set_by_owner(text) is
+    'Whether a setting is on and this statement has the rights of the schema''s owner, so that it'
+    ' is a definer function that has set it.';
+
 create function strongroom_private.is_dispatching()
 returns boolean
 language plpgsql
@@ -457,14 +480,7 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    -- The setting alone is worth nothing: it counts only where the statement has the owner's
-    -- rights, that is, inside the definer function that sets it.
-    return coalesce(current_setting('strongroom.dispatching', true), '') = 'on'
-        and current_user = (
-            select pg_get_userbyid(n.nspowner)
-            from pg_namespace as n
-            where n.nspname = 'strongroom'
-        );
+    return strongroom_private.is_set_by_owner('strongroom.dispatching');
 end
 $$;
 comment on function strongroom_private.is_dispatching() is
@@ -1268,14 +1284,7 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    -- The setting alone is worth nothing: it counts only where the statement has the owner's
-    -- rights, that is, inside the definer function that sets it.
-    return coalesce(current_setting('strongroom.erasing', true), '') = 'on'
-        and current_user = (
-            select pg_get_userbyid(n.nspowner)
-            from pg_namespace as n
-            where n.nspname = 'strongroom'
-        );
+    return strongroom_private.is_set_by_owner('strongroom.erasing');
 end
 $$;
 comment on function strongroom_private.is_erasing() is
@@ -4003,6 +4012,7 @@ select strongroom_private.publish_grant(
         strongroom_private.role_kind,
         strongroom_private.caller_kind,
         strongroom_private.is_trusted,
+        strongroom_private.is_set_by_owner,
         strongroom_private.is_dispatching,
         strongroom_private.is_erasing,
         strongroom_private.read_claims,

@@ -144,14 +144,19 @@ comment on function strongroom_private.is_realtime_there() is
 
 create function strongroom_private.encode_topic(p_names text[])
 returns text
-language sql
+language plpgsql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    select 'strongroom:' || string_agg(
-        replace(replace(n.name, '%', '%25'), ':', '%3A'), ':' order by n.place
-    )
-    from unnest(p_names) with ordinality as n (name, place)
+declare
+    v_topic text := 'strongroom';
+    v_name text;
+begin
+    foreach v_name in array p_names loop
+        v_topic := v_topic || ':' || replace(replace(v_name, '%', '%25'), ':', '%3A');
+    end loop;
+    return v_topic;
+end
 $$;
 comment on function strongroom_private.encode_topic(text[]) is
     'The name of a topic of Realtime: strongroom, and the names, joined by colons.';

@@ -2,14 +2,19 @@
 
 CREATE OR REPLACE FUNCTION strongroom_private.encode_topic(p_names text[])
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-    select 'strongroom:' || string_agg(
-        replace(replace(n.name, '%', '%25'), ':', '%3A'), ':' order by n.place
-    )
-    from unnest(p_names) with ordinality as n (name, place)
+declare
+    v_topic text := 'strongroom';
+    v_name text;
+begin
+    foreach v_name in array p_names loop
+        v_topic := v_topic || ':' || replace(replace(v_name, '%', '%25'), ':', '%3A');
+    end loop;
+    return v_topic;
+end
 $function$;
 
 comment on function strongroom_private.encode_topic(text[]) is

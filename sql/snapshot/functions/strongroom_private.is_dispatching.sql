@@ -7,14 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.is_dispatching()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-    -- The setting alone is worth nothing: it counts only where the statement has the owner's
-    -- rights, that is, inside the definer function that sets it.
-    return coalesce(current_setting('strongroom.dispatching', true), '') = 'on'
-        and current_user = (
-            select pg_get_userbyid(n.nspowner)
-            from pg_namespace as n
-            where n.nspname = 'strongroom'
-        );
+    return strongroom_private.is_set_by_owner('strongroom.dispatching');
 end
 $function$;
 
