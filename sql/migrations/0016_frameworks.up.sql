@@ -376,7 +376,11 @@ $$;
 comment on function strongroom_private.read_framework_path(text, jsonb) is
     'A path that came as JSON. Errors: SR001, SR004.';
 
-create function strongroom_private.check_framework_record(p_field text, p_record jsonb)
+create function strongroom_private.check_framework_record(
+    p_field text,
+    p_record jsonb,
+    p_data_bytes bigint
+)
 returns void
 language plpgsql
 immutable
@@ -386,35 +390,43 @@ declare
     v_bytes bigint;
     v_vector jsonb;
 begin
-    perform strongroom_private.check_keys(
-        p_field,
-        p_record,
-        '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
-    );
-    perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
-    perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
+    -- What is right is seen at once; only what may be wrong is looked at closely.
+    if jsonb_typeof(p_record) <> 'object'
+        or p_record
+        - '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode}'::text[]
+        - 'expected_version' <> '{}'
+    then
+        perform strongroom_private.check_keys(
+            p_field,
+            p_record,
+            '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
+        );
+    end if;
+    if coalesce(jsonb_typeof(p_record -> 'key'), '') <> 'string'
+        or char_length(p_record ->> 'key') not between 1 and 255
+    then
+        perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
+        perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
+    end if;
     if p_record ->> 'mode' = 'delete' then
         return;
     end if;
-    if jsonb_typeof(p_record -> 'metadata') <> 'null' then
+    if jsonb_typeof(p_record -> 'metadata') <> 'null' and p_record -> 'metadata' <> '{}' then
         perform strongroom_private.check_object(
             p_field || '.metadata', p_record -> 'metadata', 65536
         );
     end if;
-    perform strongroom_private.check_text(p_field || '.data', p_record -> 'data');
-    begin
-        v_bytes := coalesce(octet_length(decode(p_record ->> 'data', 'base64')), 0)
-            + coalesce(octet_length((nullif(p_record -> 'content', 'null'))::text), 0);
-    exception
-        when data_exception then
-            perform strongroom_private.fail(
-                'invalid_argument',
-                format('%s.data is not base64', p_field),
-                jsonb_build_object('path', p_field || '.data'),
-                'Encode the bytes.'
-            );
-    end;
-    if v_bytes = 0 and p_record ->> 'data' is null then
+    if jsonb_typeof(p_record -> 'data') <> 'null' and p_data_bytes is null then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s.data is no place in data', p_field),
+            jsonb_build_object('path', p_field || '.data'),
+            'Give the bytes in data, and here their place there, from 0.'
+        );
+    end if;
+    v_bytes := coalesce(p_data_bytes, 0)
+        + coalesce(octet_length((nullif(p_record -> 'content', 'null'))::text), 0);
+    if v_bytes = 0 and p_data_bytes is null then
         perform strongroom_private.fail(
             'invalid_argument',
             format('%s.content or %s.data is required', p_field, p_field),
@@ -472,10 +484,11 @@ begin
     end if;
 end
 $$;
-comment on function strongroom_private.check_framework_record(text, jsonb) is
-    'One record of a batch. Errors: SR001, SR004.';
+comment on function strongroom_private.check_framework_record(text, jsonb, bigint) is
+    'One record of a batch, and how many bytes its data has: null when there are none at its place.'
+    ' Errors: SR001, SR004.';
 
-create function strongroom_private.check_framework_records(p_records jsonb)
+create function strongroom_private.check_framework_records(p_records jsonb, p_data bytea[])
 returns void
 language plpgsql
 immutable
@@ -484,6 +497,7 @@ as $$
 declare
     v_record jsonb;
     v_place bigint;
+    v_data integer;
 begin
     if jsonb_typeof(p_records) is distinct from 'array' or jsonb_array_length(p_records) = 0 then
         perform strongroom_private.fail(
@@ -503,20 +517,27 @@ begin
             'Write them in several calls.'
         );
     end if;
-    for v_record, v_place in
+    for v_record, v_place, v_data in
         select
             e.value,
-            e.place
+            e.place,
+            case
+                when jsonb_typeof(e.value -> 'data') = 'number'
+                    and e.value ->> 'data' ~ '^[0-9]{1,3}$'
+                then (e.value ->> 'data')::integer + 1
+            end
         from jsonb_array_elements(p_records) with ordinality as e (value, place)
     loop
         perform strongroom_private.check_framework_record(
-            format('records[%s]', v_place - 1), v_record
+            format('records[%s]', v_place - 1),
+            v_record,
+            octet_length(p_data[v_data])
         );
     end loop;
 end
 $$;
-comment on function strongroom_private.check_framework_records(jsonb) is
-    'The records of a write. Errors: SR001, SR004.';
+comment on function strongroom_private.check_framework_records(jsonb, bytea[]) is
+    'The records of a write, and the bytes that they name. Errors: SR001, SR004.';
 
 create function strongroom_private.hold_framework_session(
     p_tenant_id text,
@@ -993,7 +1014,8 @@ create function strongroom.append_framework_records(
     p_records jsonb,
     p_collection text default 'items',
     p_principal_id text default null,
-    p_refuse_conflicts boolean default false
+    p_refuse_conflicts boolean default false,
+    p_data bytea[] default '{}'
 )
 returns table (key text, "position" bigint, created_at timestamptz, outcome text)
 language plpgsql
@@ -1014,7 +1036,7 @@ begin
     perform strongroom_private.check_framework_path('path', p_path);
     perform strongroom_private.check_word('collection', p_collection);
     perform strongroom_private.check_optional_id('principal_id', p_principal_id);
-    perform strongroom_private.check_framework_records(p_records);
+    perform strongroom_private.check_framework_records(p_records, p_data);
     v_id := strongroom_private.hold_framework_session(
         p_tenant_id, p_framework, p_path, p_principal_id
     );
@@ -1047,7 +1069,7 @@ begin
                 r.key is not null
                 and (
                     r.content is distinct from nullif(g.record -> 'content', 'null')
-                    or r.data is distinct from decode(g.record ->> 'data', 'base64')
+                    or r.data is distinct from p_data[(g.record ->> 'data')::integer + 1]
                     or r.metadata <> coalesce(nullif(g.record -> 'metadata', 'null'), '{}')
                 )
             );
@@ -1070,7 +1092,7 @@ begin
             g.place,
             g.record ->> 'key' as key,
             nullif(g.record -> 'content', 'null') as content,
-            decode(g.record ->> 'data', 'base64') as data,
+            p_data[(g.record ->> 'data')::integer + 1] as data,
             coalesce(nullif(g.record -> 'metadata', 'null'), '{}') as metadata
         from jsonb_array_elements(p_records) with ordinality as g (record, place)
     ),
@@ -1159,10 +1181,10 @@ begin
 end
 $$;
 comment on function strongroom.append_framework_records(
-    text, text, text[], jsonb, text, text, boolean
+    text, text, text[], jsonb, text, text, boolean, bytea[]
 ) is
-    'Append records to a session, made where it is missing: all or none, in this order. A key that'
-    ' is there is duplicate (the same content) or conflict (another), and changes nothing;'
+    'Append records to a session, made where it is missing: all or none, in this order. The data of a'
+    ' record is the place of its bytes in p_data, from 0. A key that is there is duplicate (the same content) or conflict (another), and changes nothing;'
     ' with p_refuse_conflicts another raises, and nothing is appended.'
     ' Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
@@ -1385,7 +1407,8 @@ create function strongroom.put_framework_records(
     p_tenant_id text,
     p_framework text,
     p_records jsonb,
-    p_principal_id text default null
+    p_principal_id text default null,
+    p_data bytea[] default '{}'
 )
 returns table (path text[], collection text, key text, version bigint, outcome text)
 language plpgsql
@@ -1398,39 +1421,42 @@ as $$
 #variable_conflict use_column
 declare
     v_one record;
+    v_at record;
     v_stored strongroom.framework_records;
     v_id text;
-    v_path text[];
     v_version bigint;
     v_outcome text;
+    v_made bigint[];
     v_versions bigint[] := array[]::bigint[];
     v_outcomes text[] := array[]::text[];
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_optional_id('principal_id', p_principal_id);
-    perform strongroom_private.check_framework_records(p_records);
-    -- First all checks, then all sessions, then all records, each in one order.
+    perform strongroom_private.check_framework_records(p_records, p_data);
+    -- First all checks, of what many records have in common once; then session after session, in
+    -- the order of their paths.
     for v_one in
         select
-            format('records[%s]', e.place - 1) as field,
-            e.record
+            format('records[%s]', min(e.place) - 1) as field,
+            e.record -> 'path' as path,
+            e.record ->> 'collection' as collection,
+            coalesce(e.record ->> 'mode', 'replace') as mode,
+            e.record ->> 'expected_version' as expected_version
         from jsonb_array_elements(p_records) with ordinality as e (record, place)
+        group by
+            2,
+            3,
+            4,
+            5
+        order by min(e.place)
     loop
-        perform strongroom_private.read_framework_path(
-            v_one.field || '.path', v_one.record -> 'path'
-        );
-        perform strongroom_private.check_word(
-            v_one.field || '.collection', v_one.record ->> 'collection'
-        );
+        perform strongroom_private.read_framework_path(v_one.field || '.path', v_one.path);
+        perform strongroom_private.check_word(v_one.field || '.collection', v_one.collection);
         perform strongroom_private.check_choice(
-            v_one.field || '.mode',
-            coalesce(v_one.record ->> 'mode', 'replace'),
-            '{replace,keep,delete}'
+            v_one.field || '.mode', v_one.mode, '{replace,keep,delete}'
         );
-        if coalesce(jsonb_typeof(v_one.record -> 'expected_version'), 'null') <> 'null'
-            and v_one.record ->> 'expected_version' !~ '^[0-9]{1,15}$'
-        then
+        if v_one.expected_version !~ '^[0-9]{1,15}$' then
             perform strongroom_private.fail(
                 'invalid_argument',
                 format('%s.expected_version must be a version', v_one.field),
@@ -1439,149 +1465,233 @@ begin
             );
         end if;
     end loop;
-    for v_one in
+    for v_at in
         select
-            e.place,
-            s.path,
-            coalesce(e.record ->> 'collection', '') as collection,
-            e.record ->> 'key' as key,
-            nullif(e.record -> 'content', 'null') as content,
-            decode(e.record ->> 'data', 'base64') as data,
-            coalesce(nullif(e.record -> 'metadata', 'null'), '{}') as metadata,
-            case
-                when jsonb_typeof(e.record -> 'embeddings') = 'array'
-                then (
-                    select
-                        array_agg(
-                            strongroom_private.check_embedding('embeddings', v.value)
-                            order by v.place
-                        )
-                    from jsonb_array_elements(e.record -> 'embeddings')
-                        with ordinality as v (value, place)
-                )
-            end as embeddings,
-            (e.record ->> 'ttl_seconds')::double precision as ttl_seconds,
-            coalesce(e.record ->> 'mode', 'replace') as mode,
-            (e.record ->> 'expected_version')::bigint as expected_version
-        from jsonb_array_elements(p_records) with ordinality as e (record, place)
-        cross join lateral (
-            select strongroom_private.read_framework_path('path', e.record -> 'path') as path
-        ) as s
-        order by
-            s.path,
-            collection collate "C",
-            key collate "C",
-            e.place
+            g.document,
+            array(select jsonb_array_elements_text(g.document)) as path,
+            g.records,
+            g.is_removal
+        from (
+            select
+                e.record -> 'path' as document,
+                count(*) as records,
+                bool_and(e.record ->> 'mode' is not distinct from 'delete') as is_removal
+            from jsonb_array_elements(p_records) as e (record)
+            group by e.record -> 'path'
+        ) as g
+        order by path collate "C"
     loop
-        if v_path is distinct from v_one.path then
-            v_path := v_one.path;
-            if v_one.mode = 'delete' then
-                select s.id
-                into v_id
-                from strongroom.framework_sessions as s
-                where s.tenant_id = p_tenant_id
-                    and s.framework = p_framework
-                    and s.path = v_path
+        v_made := '{}';
+        if v_at.is_removal then
+            select s.id
+            into v_id
+            from strongroom.framework_sessions as s
+            where s.tenant_id = p_tenant_id
+                and s.framework = p_framework
+                and s.path = v_at.path
+            for key share;
+        else
+            v_id := strongroom_private.hold_framework_session(
+                p_tenant_id, p_framework, v_at.path, p_principal_id
+            );
+            -- What is new, at once: the first record of a key that wants no older one.
+            with given as (
+                select
+                    e.place,
+                    e.record,
+                    e.record ->> 'collection' as collection,
+                    e.record ->> 'key' as key,
+                    row_number() over (
+                        partition by
+                            e.record ->> 'collection',
+                            e.record ->> 'key'
+                        order by e.place
+                    ) as turn
+                from jsonb_array_elements(p_records) with ordinality as e (record, place)
+                where e.record -> 'path' = v_at.document
+            ),
+
+            made as (
+                insert into strongroom.framework_records (
+                    tenant_id, session_id, collection, key, content, data, metadata, embeddings,
+                    ttl_seconds, expires_at
+                )
+                select
+                    p_tenant_id,
+                    v_id,
+                    g.collection,
+                    g.key,
+                    nullif(g.record -> 'content', 'null'),
+                    p_data[(g.record ->> 'data')::integer + 1],
+                    coalesce(nullif(g.record -> 'metadata', 'null'), '{}'),
+                    case
+                        when jsonb_typeof(g.record -> 'embeddings') = 'array'
+                        then (
+                            select
+                                array_agg(
+                                    strongroom_private.check_embedding('embeddings', v.value)
+                                    order by v.place
+                                )
+                            from jsonb_array_elements(g.record -> 'embeddings')
+                                with ordinality as v (value, place)
+                        )
+                    end,
+                    (g.record ->> 'ttl_seconds')::double precision,
+                    now() + make_interval(secs => (g.record ->> 'ttl_seconds')::double precision)
+                from given as g
+                where g.turn = 1
+                    and g.record ->> 'mode' is distinct from 'delete'
+                    and coalesce((g.record ->> 'expected_version')::bigint, 0) = 0
+                order by
+                    g.collection collate "C",
+                    g.key collate "C"
+                on conflict on constraint framework_records_pkey do nothing
+                returning collection, key
+            )
+
+            select coalesce(array_agg(g.place), '{}')
+            into v_made
+            from made as m
+            inner join given as g
+                on g.turn = 1
+                and g.collection = m.collection
+                and g.key = m.key;
+        end if;
+        continue when cardinality(v_made) = v_at.records;
+        -- The others one after the other.
+        for v_one in
+            select
+                e.place,
+                e.record ->> 'collection' as collection,
+                e.record ->> 'key' as key,
+                nullif(e.record -> 'content', 'null') as content,
+                p_data[(e.record ->> 'data')::integer + 1] as data,
+                coalesce(nullif(e.record -> 'metadata', 'null'), '{}') as metadata,
+                case
+                    when jsonb_typeof(e.record -> 'embeddings') = 'array'
+                    then (
+                        select
+                            array_agg(
+                                strongroom_private.check_embedding('embeddings', v.value)
+                                order by v.place
+                            )
+                        from jsonb_array_elements(e.record -> 'embeddings')
+                            with ordinality as v (value, place)
+                    )
+                end as embeddings,
+                (e.record ->> 'ttl_seconds')::double precision as ttl_seconds,
+                coalesce(e.record ->> 'mode', 'replace') as mode,
+                (e.record ->> 'expected_version')::bigint as expected_version
+            from jsonb_array_elements(p_records) with ordinality as e (record, place)
+            where e.record -> 'path' = v_at.document
+                and e.place <> all (v_made)
+            order by
+                collection collate "C",
+                key collate "C",
+                e.place
+        loop
+            if v_one.mode = 'keep' then
+                select r.*
+                into v_stored
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = v_one.collection
+                    and r.key = v_one.key
                 for key share;
             else
-                v_id := strongroom_private.hold_framework_session(
-                    p_tenant_id, p_framework, v_path, p_principal_id
+                select r.*
+                into v_stored
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = v_one.collection
+                    and r.key = v_one.key
+                for update;
+            end if;
+            if v_stored.expires_at <= now() then
+                delete from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = v_one.collection
+                    and r.key = v_one.key;
+                v_stored := null;
+            end if;
+            if v_one.expected_version <> coalesce(v_stored.version, 0) then
+                perform strongroom_private.fail_missed_write(
+                    'framework record', v_one.expected_version, coalesce(v_stored.version, 0)
                 );
             end if;
-        elsif v_id is null and v_one.mode <> 'delete' then
-            v_id := strongroom_private.hold_framework_session(
-                p_tenant_id, p_framework, v_path, p_principal_id
-            );
-        end if;
-        select r.*
-        into v_stored
-        from strongroom.framework_records as r
-        where r.tenant_id = p_tenant_id
-            and r.session_id = v_id
-            and r.collection = v_one.collection
-            and r.key = v_one.key
-        for update;
-        if v_stored.expires_at <= now() then
-            delete from strongroom.framework_records as r
-            where r.tenant_id = p_tenant_id
-                and r.session_id = v_id
-                and r.collection = v_one.collection
-                and r.key = v_one.key;
-            v_stored := null;
-        end if;
-        if v_one.expected_version <> coalesce(v_stored.version, 0) then
-            perform strongroom_private.fail_missed_write(
-                'framework record', v_one.expected_version, coalesce(v_stored.version, 0)
-            );
-        end if;
-        v_version := v_stored.version;
-        if v_one.mode = 'delete' then
-            v_outcome := case when v_stored.key is null then 'absent' else 'deleted' end;
-            delete from strongroom.framework_records as r
-            where r.tenant_id = p_tenant_id
-                and r.session_id = v_id
-                and r.collection = v_one.collection
-                and r.key = v_one.key;
-        elsif v_stored.key is not null
-            and (v_one.mode = 'keep' or v_stored.position is not null)
-        then
-            v_outcome := case
-                when v_stored.content is not distinct from v_one.content
-                    and v_stored.data is not distinct from v_one.data
-                    and v_stored.metadata = v_one.metadata
-                then 'duplicate'
-                else 'conflict'
-            end;
-        else
-            insert into strongroom.framework_records as r (
-                tenant_id, session_id, collection, key, content, data, metadata, embeddings,
-                ttl_seconds, expires_at
-            )
-            values (
-                p_tenant_id, v_id, v_one.collection, v_one.key, v_one.content, v_one.data,
-                v_one.metadata, v_one.embeddings, v_one.ttl_seconds,
-                now() + make_interval(secs => v_one.ttl_seconds)
-            )
-            on conflict on constraint framework_records_pkey do update
-            set content = excluded.content,
-                data = excluded.data,
-                metadata = excluded.metadata,
-                embeddings = excluded.embeddings,
-                ttl_seconds = excluded.ttl_seconds,
-                expires_at = excluded.expires_at,
-                version = r.version + 1,
-                updated_at = now()
-            -- One that came in between is there first for a writer who wanted none.
-            where v_one.mode = 'replace'
-                and (v_one.expected_version is null or r.version = v_one.expected_version)
-            returning r.version
-            into v_version;
-            if v_version is null and v_one.expected_version is not null then
-                perform strongroom_private.fail_missed_write('framework record', 0, 1);
+            v_version := v_stored.version;
+            if v_one.mode = 'delete' then
+                v_outcome := case when v_stored.key is null then 'absent' else 'deleted' end;
+                delete from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = v_one.collection
+                    and r.key = v_one.key;
+            elsif v_stored.key is not null
+                and (v_one.mode = 'keep' or v_stored.position is not null)
+            then
+                v_outcome := case
+                    when v_stored.content is not distinct from v_one.content
+                        and v_stored.data is not distinct from v_one.data
+                        and v_stored.metadata = v_one.metadata
+                    then 'duplicate'
+                    else 'conflict'
+                end;
+            else
+                insert into strongroom.framework_records as r (
+                    tenant_id, session_id, collection, key, content, data, metadata, embeddings,
+                    ttl_seconds, expires_at
+                )
+                values (
+                    p_tenant_id, v_id, v_one.collection, v_one.key, v_one.content, v_one.data,
+                    v_one.metadata, v_one.embeddings, v_one.ttl_seconds,
+                    now() + make_interval(secs => v_one.ttl_seconds)
+                )
+                on conflict on constraint framework_records_pkey do update
+                set content = excluded.content,
+                    data = excluded.data,
+                    metadata = excluded.metadata,
+                    embeddings = excluded.embeddings,
+                    ttl_seconds = excluded.ttl_seconds,
+                    expires_at = excluded.expires_at,
+                    version = r.version + 1,
+                    updated_at = now()
+                -- One that came in between is there first for a writer who wanted none.
+                where v_one.mode = 'replace'
+                    and (v_one.expected_version is null or r.version = v_one.expected_version)
+                returning r.version
+                into v_version;
+                if v_version is null and v_one.expected_version is not null then
+                    perform strongroom_private.fail_missed_write('framework record', 0, 1);
+                end if;
+                v_outcome := case
+                    when v_version is null then 'conflict'
+                    when v_version = 1 then 'inserted'
+                    else 'replaced'
+                end;
             end if;
-            v_outcome := case
-                when v_version is null then 'conflict'
-                when v_version = 1 then 'inserted'
-                else 'replaced'
-            end;
-        end if;
-        v_versions[v_one.place] := v_version;
-        v_outcomes[v_one.place] := v_outcome;
+            v_versions[v_one.place] := v_version;
+            v_outcomes[v_one.place] := v_outcome;
+        end loop;
     end loop;
 
     return query
     select
-        strongroom_private.read_framework_path('path', e.record -> 'path'),
+        array(select jsonb_array_elements_text(e.record -> 'path')),
         e.record ->> 'collection',
         e.record ->> 'key',
-        v_versions[e.place],
-        v_outcomes[e.place]
+        case when v_outcomes[e.place] is null then 1 else v_versions[e.place] end,
+        coalesce(v_outcomes[e.place], 'inserted')
     from jsonb_array_elements(p_records) with ordinality as e (record, place)
     order by e.place;
 end
 $$;
-comment on function strongroom.put_framework_records(text, text, jsonb, text) is
-    'Write keyed records of any sessions, all or none. mode replace (the default) writes over what'
+comment on function strongroom.put_framework_records(text, text, jsonb, text, bytea[]) is
+    'Write keyed records of any sessions, all or none. The data of a record is the place of its bytes'
+    ' in p_data, from 0. mode replace (the default) writes over what'
     ' is there, keep leaves it, delete removes it; expected_version makes any of them depend on the'
     ' version that was read. What was appended is never written over: conflict.'
     ' Errors: SR001, SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
@@ -2100,15 +2210,7 @@ create function strongroom.read_framework_checkpoints(
     p_filter jsonb default '{}',
     p_limit integer default 50
 )
-returns table (
-    path text[],
-    id text,
-    content jsonb,
-    data_base64 text,
-    metadata jsonb,
-    channels json,
-    writes json
-)
+returns table (document json, names text[], data bytea[])
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
@@ -2164,81 +2266,142 @@ begin
             r.key desc,
             s.path
         limit p_limit
+    ),
+
+    named as materialized (
+        select
+            f.session_id,
+            f.key as checkpoint,
+            v.channel,
+            c.key,
+            c.content ->> 'type' as type,
+            c.data,
+            case jsonb_typeof(c.content -> 'parts')
+                when 'array' then c.content -> 'parts'
+            end as parts
+        from found as f
+        cross join lateral jsonb_each_text(f.content -> 'channels') as v (channel, version)
+        inner join strongroom.framework_records as c
+            on c.tenant_id = p_tenant_id
+            and c.session_id = f.session_id
+            and c.collection = 'channels'
+            and c.key = v.version || ':' || v.channel
+    ),
+
+    written as materialized (
+        select
+            f.session_id,
+            f.key as checkpoint,
+            w.key,
+            w.content,
+            w.data
+        from found as f
+        inner join strongroom.framework_records as w
+            on w.tenant_id = p_tenant_id
+            and w.session_id = f.session_id
+            and w.collection = 'writes'
+            and w.key >= f.key || ':'
+            and w.key < f.key || ';'
+    ),
+
+    -- All bytes once, however many checkpoints name them.
+    pieces as (
+        select
+            f.session_id || ' checkpoints ' || f.key as name,
+            f.data
+        from found as f
+        where f.data is not null
+        union all
+        select distinct on (n.session_id, n.key)
+            n.session_id || ' channels ' || n.key,
+            n.data
+        from named as n
+        where n.data is not null
+        union all
+        select
+            p.session_id || ' parts ' || p.key,
+            r.data
+        from (
+            select distinct
+                n.session_id,
+                e.key
+            from named as n
+            cross join lateral jsonb_array_elements_text(n.parts) as e (key)
+            where n.data is null
+        ) as p
+        inner join strongroom.framework_records as r
+            on r.tenant_id = p_tenant_id
+            and r.session_id = p.session_id
+            and r.collection = 'parts'
+            and r.key = p.key
+        where r.data is not null
+        union all
+        select
+            w.session_id || ' writes ' || w.key,
+            w.data
+        from written as w
+        where w.data is not null
     )
 
     select
-        f.path,
-        f.key,
-        f.content,
-        encode(f.data, 'base64'),
-        f.metadata,
-        (
-            select
-                json_agg(
-                    json_build_array(
-                        v.channel,
-                        c.content ->> 'type',
-                        coalesce(encode(c.data, 'base64'), w.data_base64)
-                    )
-                )
-            from jsonb_each_text(f.content -> 'channels') as v (channel, version)
-            inner join strongroom.framework_records as c
-                on c.tenant_id = p_tenant_id
-                and c.session_id = f.session_id
-                and c.collection = 'channels'
-                and c.key = v.version || ':' || v.channel
-            cross join lateral (
-                -- Whole or not at all.
+        coalesce(
+            (
                 select
-                    case
-                        when count(*) = count(r.data)
-                        then encode(string_agg(r.data, ''::bytea order by n.place), 'base64')
-                    end as data_base64
-                from jsonb_array_elements_text(
-                    case jsonb_typeof(c.content -> 'parts')
-                        when 'array' then c.content -> 'parts'
-                    end
-                ) with ordinality as n (key, place)
-                left join strongroom.framework_records as r
-                    on r.tenant_id = p_tenant_id
-                    and r.session_id = f.session_id
-                    and r.collection = 'parts'
-                    and r.key = n.key
-            ) as w
-        ),
-        (
-            select
-                json_agg(
-                    json_build_array(
-                        w.content ->> 'task_id',
-                        w.content ->> 'channel',
-                        w.content ->> 'type',
-                        encode(w.data, 'base64')
+                    json_agg(
+                        json_build_object(
+                            'session_id', f.session_id,
+                            'path', f.path,
+                            'id', f.key,
+                            'content', f.content,
+                            'metadata', f.metadata,
+                            'channels', (
+                                select
+                                    json_agg(
+                                        json_build_array(n.channel, n.type, n.key, n.parts)
+                                    )
+                                from named as n
+                                where n.session_id = f.session_id
+                                    and n.checkpoint = f.key
+                            ),
+                            'writes', (
+                                select
+                                    json_agg(
+                                        json_build_array(
+                                            w.content ->> 'task_id',
+                                            w.content ->> 'channel',
+                                            w.content ->> 'type',
+                                            w.key
+                                        )
+                                        order by
+                                            (w.content ->> 'task_path') collate "C",
+                                            (w.content ->> 'task_id') collate "C",
+                                            (w.content ->> 'idx')::integer
+                                    )
+                                from written as w
+                                where w.session_id = f.session_id
+                                    and w.checkpoint = f.key
+                            )
+                        )
+                        order by
+                            f.key desc,
+                            f.path
                     )
-                    order by
-                        (w.content ->> 'task_path') collate "C",
-                        (w.content ->> 'task_id') collate "C",
-                        (w.content ->> 'idx')::integer
-                )
-            from strongroom.framework_records as w
-            where w.tenant_id = p_tenant_id
-                and w.session_id = f.session_id
-                and w.collection = 'writes'
-                and w.key >= f.key || ':'
-                and w.key < f.key || ';'
-        )
-    from found as f
-    order by
-        f.key desc,
-        f.path;
+                from found as f
+            ),
+            '[]'
+        ),
+        coalesce(array_agg(p.name), '{}'),
+        coalesce(array_agg(p.data), '{}')
+    from pieces as p;
 end
 $$;
 comment on function strongroom.read_framework_checkpoints(
     text, text, text[], boolean, text, text, jsonb, integer
 ) is
     'Checkpoints of the sessions whose path begins with p_path (or is it), the newest id first,'
-    ' each with the channel values that it names and with its writes, in their order.'
-    ' Errors: SR001, SR004, SR020. Callers: hosts.';
+    ' each with the channel values that it names ([channel, type, key, parts]) and with its writes'
+    ' ([task, channel, type, key]), in their order. Their bytes are in data, each once, by names:'
+    ' session, collection and key. Errors: SR001, SR004, SR020. Callers: hosts.';
 
 create function strongroom.prune_framework_checkpoints(
     p_tenant_id text,

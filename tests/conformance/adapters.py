@@ -170,6 +170,9 @@ class AsSignedInViewer:
     def connection(self) -> Any:
         return self.host.connection()
 
+    async def call_for_bytes(self, function: str, arguments: Arguments) -> Any:
+        return await self.host.call_for_bytes(function, arguments)
+
     def unit_of_work(self, tenant_id: str) -> Any:
         return self.host.unit_of_work(tenant_id)
 
@@ -198,6 +201,9 @@ class AsApiViewer:
             if name not in ("viewer_id", "viewer_role_ids")
         }
         return await user.call(function, rest)
+
+    async def call_for_bytes(self, function: str, arguments: Arguments) -> Any:
+        return await self.host.call_for_bytes(function, arguments)
 
     def unit_of_work(self, tenant_id: str) -> Any:
         return self.host.unit_of_work(tenant_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any, cast
 
 from strongroom.errors import InvalidArgument
@@ -80,7 +79,7 @@ def read_checkpoints(
             path=session.path,
             id=record.key,
             content=_content(record),
-            data_base64=record.data_base64,
+            data=record.data,
             metadata=record.metadata,
             channels=_values(tables, session, record),
             writes=_writes(tables, session, record),
@@ -108,15 +107,15 @@ def _part_names(value: FrameworkRecord) -> list[str]:
     return names if isinstance(names, list) else []
 
 
-def _whole(tables: Tables, session: FrameworkSession, value: FrameworkRecord) -> str | None:
-    """Return the bytes of a value, base64; of a large one from its parts."""
+def _whole(tables: Tables, session: FrameworkSession, value: FrameworkRecord) -> bytes | None:
+    """Return the bytes of a value; of a large one from its parts."""
     names = _part_names(value)
     if value.data_base64 is not None or not names:
-        return value.data_base64
+        return value.data
     parts = {part.key: part.data or b"" for part in _records(tables, session, "parts")}
     if any(name not in parts for name in names):
         return None
-    return base64.b64encode(b"".join(parts[name] for name in names)).decode()
+    return b"".join(parts[name] for name in names)
 
 
 def _writes(
@@ -134,7 +133,7 @@ def _writes(
                 _content(write)["task_id"],
                 _content(write)["channel"],
                 _content(write)["type"],
-                write.data_base64,
+                write.data,
             )
             for write in writes
         )

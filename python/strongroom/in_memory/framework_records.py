@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from strongroom.errors import AlreadyExists, InvalidArgument, LimitExceeded
@@ -27,6 +28,7 @@ from strongroom.models.frameworks import (
     FoundFrameworkRecord,
     FrameworkRecord,
     FrameworkSession,
+    NewFrameworkRecord,
     PutFrameworkRecord,
 )
 from strongroom.models.json_values import stored_size
@@ -34,6 +36,17 @@ from strongroom.models.pages import Direction, Page
 
 RECORD_BYTES = 16_777_216
 METADATA_BYTES = 65_536
+
+
+def documents(records: Sequence[NewFrameworkRecord]) -> list[JsonValue]:
+    """Return records as they are kept, with their bytes as base64."""
+    found: list[JsonValue] = []
+    for record in records:
+        document = record.document()
+        if record.data is not None:
+            document["data"] = base64.b64encode(record.data).decode()
+        found.append(document)
+    return found
 
 
 def _check_records(records: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from strongroom.in_memory.framework_checkpoints import prune_checkpoints, read_c
 from strongroom.in_memory.framework_records import (
     append_records,
     delete_records,
+    documents,
     expire_records,
     find_records,
     list_records,
@@ -68,7 +69,7 @@ class MemoryFrameworkStore(MemoryPort):
             append_records,
             framework=framework,
             path=[*path],
-            records=[record.document() for record in records],
+            records=documents(records),
             collection=collection,
             principal_id=principal_id,
             refuse_conflicts=refuse_conflicts,
@@ -136,7 +137,7 @@ class MemoryFrameworkStore(MemoryPort):
             tenant_id,
             put_records,
             framework=framework,
-            records=[record.document() for record in records],
+            records=documents(records),
             principal_id=principal_id,
         )
 

@@ -35,10 +35,6 @@ PutOutcome = Literal["inserted", "replaced", "duplicate", "conflict", "deleted",
 ConditionOperator = Literal["eq", "ne", "gt", "gte", "lt", "lte"]
 
 
-def _decoded(data_base64: str | None) -> bytes | None:
-    return None if data_base64 is None else base64.b64decode(data_base64)
-
-
 class FrameworkSession(Record):
     """Where a framework keeps things: a session, a thread or a namespace.
 
@@ -81,12 +77,10 @@ class NewFrameworkRecord(Record):
     metadata: JsonObject = Field(default_factory=dict)
 
     def document(self) -> dict[str, JsonValue]:
-        """Return it as it goes to the database."""
+        """Return it as it goes to the database, without its bytes, which go beside."""
         found: dict[str, JsonValue] = {"key": self.key, "metadata": self.metadata}
         if self.content is not None:
             found["content"] = self.content
-        if self.data is not None:
-            found["data"] = base64.b64encode(self.data).decode()
         return found
 
 
@@ -110,7 +104,7 @@ class FrameworkRecordChange(NewFrameworkRecord):
     expected_version: Annotated[int, Field(strict=True, ge=0, le=10**15 - 1)] | None = None
 
     def document(self) -> dict[str, JsonValue]:
-        """Return it as it goes to the database."""
+        """Return it as it goes to the database, without its bytes, which go beside."""
         found = super().document()
         found.update(path=list(self.path), collection=self.collection, mode=self.mode)
         if self.embeddings is not None:
@@ -183,7 +177,7 @@ class FrameworkRecord(Record):
     @property
     def data(self) -> bytes | None:
         """The bytes."""
-        return _decoded(self.data_base64)
+        return None if self.data_base64 is None else base64.b64decode(self.data_base64)
 
 
 class FoundFrameworkRecord(FrameworkRecord):
@@ -192,25 +186,30 @@ class FoundFrameworkRecord(FrameworkRecord):
     score: float | None
 
 
-ChannelValue = tuple[str, str, str | None]
-"""Channel, type and bytes (base64) of a value."""
+ChannelValue = tuple[str, str, bytes | None]
+"""Channel, type and bytes of a value."""
 
-ChannelWrite = tuple[str, str, str, str | None]
-"""Task, channel, type and bytes (base64) of a write."""
+ChannelWrite = tuple[str, str, str, bytes | None]
+"""Task, channel, type and bytes of a write."""
 
 
 class FrameworkCheckpoint(Record):
-    """A checkpoint of a graph, with the values that it names and its pending writes in order."""
+    """A checkpoint of a graph, with the values that it names and its pending writes in order.
+
+    Attributes:
+        path: the path of its session.
+        id: what it is known by.
+        content: its JSON.
+        data: its bytes.
+        metadata: what searches filter by.
+        channels: the values, None without any; of one whose bytes are not all there, None.
+        writes: the writes, None without any.
+    """
 
     path: tuple[str, ...]
     id: Id
     content: JsonObject
-    data_base64: str | None = Field(default=None, repr=False)
+    data: bytes | None = Field(default=None, repr=False)
     metadata: JsonObject
     channels: tuple[ChannelValue, ...] | None = Field(default=None, repr=False)
     writes: tuple[ChannelWrite, ...] | None = Field(default=None, repr=False)
-
-    @property
-    def data(self) -> bytes | None:
-        """The bytes."""
-        return _decoded(self.data_base64)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from strongroom.models.base import Id, JsonObject, Record
+from collections.abc import Sequence
+from typing import cast
+
+from pydantic import TypeAdapter
+
+from strongroom.models.base import Id, JsonObject, JsonValue, Record
 from strongroom.models.frameworks import (
     AppendedFrameworkRecord,
     FoundFrameworkRecord,
@@ -11,6 +16,7 @@ from strongroom.models.frameworks import (
     FrameworkPrefix,
     FrameworkRecord,
     FrameworkSession,
+    NewFrameworkRecord,
     PutFrameworkRecord,
     Word,
 )
@@ -28,7 +34,7 @@ from strongroom.ports.frameworks import (
     WantedRecords,
 )
 from strongroom.stores.base import SqlStore
-from strongroom.transports.base import Document
+from strongroom.transports.base import Argument, Bytes, Document
 
 
 class _Deleted(Record):
@@ -45,6 +51,65 @@ class _Expired(Record):
 
 class _Pruned(Record):
     pruned: int
+
+
+Value = tuple[str, str, str, list[str] | None]
+"""Channel, type, key and parts of a value, as the database names them."""
+
+
+class _Checkpoint(Record):
+    session_id: Id
+    path: tuple[str, ...]
+    id: Id
+    content: JsonObject
+    metadata: JsonObject
+    channels: tuple[Value, ...] | None
+    writes: tuple[tuple[str, str, str, str], ...] | None
+
+    def with_bytes(self, found: dict[str, bytes]) -> FrameworkCheckpoint:
+        """Return the checkpoint with the bytes that came beside it."""
+        at = self.session_id
+        channels = tuple(
+            (channel, kind, found.get(f"{at} channels {key}", _joined(found, at, parts)))
+            for channel, kind, key, parts in self.channels or ()
+        )
+        writes = tuple(
+            (task, channel, kind, found.get(f"{at} writes {key}"))
+            for task, channel, kind, key in self.writes or ()
+        )
+        return FrameworkCheckpoint(
+            path=self.path,
+            id=self.id,
+            content=self.content,
+            data=found.get(f"{at} checkpoints {self.id}"),
+            metadata=self.metadata,
+            channels=channels or None,
+            writes=writes or None,
+        )
+
+
+_CHECKPOINTS = TypeAdapter(list[_Checkpoint])
+
+
+def _joined(found: dict[str, bytes], session_id: str, parts: list[str] | None) -> bytes | None:
+    """Return the bytes of a large value: whole or not at all."""
+    pieces = [found.get(f"{session_id} parts {name}") for name in parts or ()]
+    if not pieces or None in pieces:
+        return None
+    return b"".join(cast("list[bytes]", pieces))
+
+
+def _written(records: Sequence[NewFrameworkRecord]) -> dict[str, Argument]:
+    """Return records as arguments: JSON, in which bytes are places in the list beside it."""
+    documents: list[JsonValue] = []
+    data: list[bytes] = []
+    for record in records:
+        document = record.document()
+        if record.data is not None:
+            document["data"] = len(data)
+            data.append(record.data)
+        documents.append(document)
+    return {"records": Document(documents), "data": Bytes(data) if data else None}
 
 
 class SqlFrameworkStore(SqlStore):
@@ -69,7 +134,7 @@ class SqlFrameworkStore(SqlStore):
             tenant_id=tenant_id,
             framework=framework,
             path=path,
-            records=Document([record.document() for record in records]),
+            **_written(records),
             collection=collection,
             principal_id=principal_id,
             refuse_conflicts=refuse_conflicts,
@@ -142,7 +207,7 @@ class SqlFrameworkStore(SqlStore):
             "put_framework_records",
             tenant_id=tenant_id,
             framework=framework,
-            records=Document([record.document() for record in records]),
+            **_written(records),
             principal_id=principal_id,
         )
         return tuple(rows)
@@ -318,19 +383,20 @@ class SqlFrameworkStore(SqlStore):
         limit: Limit = 50,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
-        rows = await self._rows(
-            FrameworkCheckpoint,
+        text, found = await self._transport.call_for_bytes(
             "read_framework_checkpoints",
-            tenant_id=tenant_id,
-            framework=framework,
-            path=path,
-            exact=exact,
-            checkpoint_id=checkpoint_id,
-            before_id=before_id,
-            filter=Document(filter or {}),
-            limit=limit,
+            {
+                "tenant_id": tenant_id,
+                "framework": framework,
+                "path": path,
+                "exact": exact,
+                "checkpoint_id": checkpoint_id,
+                "before_id": before_id,
+                "filter": Document(filter) if filter else None,
+                "limit": limit,
+            },
         )
-        return tuple(rows)
+        return tuple(one.with_bytes(found) for one in _CHECKPOINTS.validate_json(text))
 
     @port_method
     async def prune_checkpoints(

@@ -33,7 +33,21 @@ class Document:
         return "\\u0000" not in self.text and UNSTORABLE.search(self.text) is None
 
 
-Argument = str | int | float | bool | list[str] | Document | None
+class Bytes:
+    """An argument that goes to the database as a list of bytes, as they are.
+
+    Attributes:
+        values: the bytes.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: list[bytes]) -> None:
+        """Wrap the list."""
+        self.values = values
+
+
+Argument = str | int | float | bool | list[str] | Document | Bytes | None
 Arguments = Mapping[str, Argument]
 """Arguments by their names in SQL, without the ``p_``. None means: leave it to the default."""
 
@@ -45,6 +59,16 @@ class Transport(Protocol):
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call ``strongroom.<function>``; return its rows as the text of one JSON array.
+
+        Raises:
+            StrongroomError: whatever goes wrong, as one of our errors.
+        """
+        ...
+
+    async def call_for_bytes(
+        self, function: str, arguments: Arguments
+    ) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose one row is a JSON document, and bytes beside it by their names.
 
         Raises:
             StrongroomError: whatever goes wrong, as one of our errors.

@@ -23,7 +23,7 @@ from strongroom.errors import (
 )
 from strongroom.models.health import TextPolicy
 from strongroom.transports.access_tokens import AccessToken, present
-from strongroom.transports.base import Arguments, Document, Transport, storable
+from strongroom.transports.base import Argument, Arguments, Bytes, Document, Transport, storable
 from strongroom.transports.database_errors import database_error
 
 ATTEMPTS = 5
@@ -90,6 +90,19 @@ def _is_worth_repeating(error: Exception) -> bool:
     return isinstance(error, httpx.TransportError)
 
 
+def _plain(argument: Argument) -> Any:
+    """Return an argument as it goes into the JSON of a request."""
+    if isinstance(argument, Document):
+        return argument.value
+    if isinstance(argument, Bytes):
+        return [f"\\x{value.hex()}" for value in argument.values]
+    return argument
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 class PostgrestTransport:
     """Calls through a ``supabase`` client: one HTTP round trip and one transaction each."""
 
@@ -128,11 +141,22 @@ class PostgrestTransport:
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function, again when there was no answer: every write can be repeated."""
+        return _json(await self._call(function, arguments))
+
+    async def call_for_bytes(
+        self, function: str, arguments: Arguments
+    ) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes, which come as hexadecimal digits."""
+        rows = await self._call(function, arguments)
+        if not rows:
+            return "[]", {}
+        row = rows[0]
+        found = (bytes.fromhex(data.removeprefix("\\x")) for data in row["data"])
+        return _json(row["document"]), dict(zip(row["names"], found, strict=True))
+
+    async def _call(self, function: str, arguments: Arguments) -> list[Any]:
         ready = storable(arguments, self.text_policy)
-        body = {
-            f"p_{name}": value.value if isinstance(value, Document) else value
-            for name, value in ready.items()
-        }
+        body = {f"p_{name}": _plain(value) for name, value in ready.items()}
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._with_retries(function, body)
@@ -141,7 +165,7 @@ class PostgrestTransport:
         except (httpx.HTTPError, OSError, TimeoutError) as error:
             raise database_error(None, str(error) or type(error).__name__) from error
 
-    async def _with_retries(self, function: str, body: dict[str, Any]) -> str:
+    async def _with_retries(self, function: str, body: dict[str, Any]) -> list[Any]:
         renewed = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -162,7 +186,7 @@ class PostgrestTransport:
             await asyncio.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
         raise AssertionError
 
-    async def _once(self, function: str, body: dict[str, Any]) -> str:
+    async def _once(self, function: str, body: dict[str, Any]) -> list[Any]:
         api = self.client.schema("strongroom")
         token = await self.token()
         if token is not None:
@@ -178,7 +202,7 @@ class PostgrestTransport:
                 hint="Raise max-rows of the API (at least 1,000) under Project Settings > API, or ask"
                 " for smaller pages.",
             )
-        return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+        return rows
 
     def unit_of_work(self, tenant_id: str) -> AbstractAsyncContextManager[Transport]:
         """Refuse: every call over the API is a transaction of its own."""

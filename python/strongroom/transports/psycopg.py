@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 
 from strongroom.errors import InvalidTransition, StrongroomError, TenantMismatch, Unavailable
 from strongroom.models.health import TextPolicy
-from strongroom.transports.base import Arguments, Document, Transport, storable
+from strongroom.transports.base import Arguments, Bytes, Document, Transport, storable
 from strongroom.transports.database_errors import database_error
 
 Connection = psycopg.AsyncConnection[Any]
@@ -40,13 +40,41 @@ def _statement(function: str, names: tuple[str, ...]) -> str:
     )
 
 
-async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
-    parameters = [
-        value.text if isinstance(value, Document) else value for value in arguments.values()
+@lru_cache(maxsize=512)
+def _statement_for_bytes(function: str, names: tuple[str, ...]) -> str:
+    """Return the one statement of a call whose row has bytes beside JSON."""
+    arguments = ", ".join(f"p_{name} => %s" for name in names)
+    return f"select document::text, names, data from strongroom.{function}({arguments})"
+
+
+def _parameters(arguments: Arguments) -> list[Any]:
+    return [
+        value.text
+        if isinstance(value, Document)
+        else value.values
+        if isinstance(value, Bytes)
+        else value
+        for value in arguments.values()
     ]
-    cursor = await connection.execute(_statement(function, tuple(arguments)), parameters)
+
+
+async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
+    statement = _statement(function, tuple(arguments))
+    cursor = await connection.execute(statement, _parameters(arguments))
     row = await cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
+
+
+async def _execute_for_bytes(
+    connection: Connection, function: str, arguments: Arguments
+) -> tuple[str, dict[str, bytes]]:
+    statement = _statement_for_bytes(function, tuple(arguments))
+    # In binary, so that bytes are neither written as text nor read from it.
+    cursor = await connection.execute(statement, _parameters(arguments), binary=True)
+    row = await cursor.fetchone()
+    if row is None:
+        return "[]", {}
+    return cast("str", row[0]), dict(zip(row[1], row[2], strict=True))
 
 
 def translated(error: BaseException) -> StrongroomError:
@@ -96,14 +124,28 @@ class PoolTransport:
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function, again when the connection was lost: every write can be repeated."""
+        return await self._call(_execute, function, arguments)
+
+    async def call_for_bytes(
+        self, function: str, arguments: Arguments
+    ) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes, again when the connection was lost."""
+        return await self._call(_execute_for_bytes, function, arguments)
+
+    async def _call(
+        self,
+        execute: Callable[[Connection, str, Arguments], Awaitable[T]],
+        function: str,
+        arguments: Arguments,
+    ) -> T:
         ready = storable(arguments, self.text_policy)
 
-        async def once() -> str:
+        async def once() -> T:
             async with self.connection() as connection:
                 if connection.autocommit:
-                    return await _execute(connection, function, ready)
+                    return await execute(connection, function, ready)
                 async with connection.transaction():
-                    return await _execute(connection, function, ready)
+                    return await execute(connection, function, ready)
 
         return await self._with_retries(once)
 
@@ -157,14 +199,28 @@ class ConnectionTransport:
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function. Nothing is retried: the transaction belongs to the caller."""
+        return await self._call(_execute, function, arguments)
+
+    async def call_for_bytes(
+        self, function: str, arguments: Arguments
+    ) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes. Nothing is retried."""
+        return await self._call(_execute_for_bytes, function, arguments)
+
+    async def _call(
+        self,
+        execute: Callable[[Connection, str, Arguments], Awaitable[T]],
+        function: str,
+        arguments: Arguments,
+    ) -> T:
         ready = storable(arguments, self.text_policy)
         try:
             async with self._turn:
                 idle = self._connection.info.transaction_status == TransactionStatus.IDLE
                 if self._connection.autocommit and idle:
-                    return await _execute(self._connection, function, ready)
+                    return await execute(self._connection, function, ready)
                 async with self._connection.transaction():
-                    return await _execute(self._connection, function, ready)
+                    return await execute(self._connection, function, ready)
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
 
@@ -203,10 +259,24 @@ class UnitTransport:
 
     async def call(self, function: str, arguments: Arguments) -> str:
         """Call one function in the transaction. After an error the unit only takes its end."""
+        return await self._call(_execute, function, arguments)
+
+    async def call_for_bytes(
+        self, function: str, arguments: Arguments
+    ) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes, in the transaction."""
+        return await self._call(_execute_for_bytes, function, arguments)
+
+    async def _call(
+        self,
+        execute: Callable[[Connection, str, Arguments], Awaitable[T]],
+        function: str,
+        arguments: Arguments,
+    ) -> T:
         self._check_tenant(str(arguments.get("tenant_id")))
         ready = storable(arguments, self.text_policy)
         try:
-            return await _execute(self._connection, function, ready)
+            return await execute(self._connection, function, ready)
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
 

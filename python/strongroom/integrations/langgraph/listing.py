@@ -29,7 +29,7 @@ class CheckpointHead(NamedTuple):
 
 def next_size(page: Sequence[FrameworkCheckpoint], *, least: int) -> int:
     """Return how many checkpoints to read next, so that large ones do not come all at once."""
-    size = sum(len(value[2] or "") for one in page for value in one.channels or ())
+    size = sum(len(value[2] or b"") for one in page for value in one.channels or ())
     return max(least, min(LARGEST_PAGE, len(page) * PAGE_BYTES // max(size, 1)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import random
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
@@ -151,14 +150,14 @@ class StrongroomSaver(BlockingSaver):
         return [
             CheckpointHead(
                 config=config_of(one.path, one.key),
-                metadata=self._loads(kind_of(one), one.data_base64)["metadata"],
+                metadata=self._loads(kind_of(one), one.data)["metadata"],
                 parent_config=parent_of(one),
             )
             for one in reversed(found)
         ]
 
     def _tuple(self, stored: FrameworkCheckpoint) -> CheckpointTuple:
-        state = self._loads(kind_of(stored), stored.data_base64)
+        state = self._loads(kind_of(stored), stored.data)
         values = {
             channel: self._loads(kind, data)
             for channel, kind, data in stored.channels or ()
@@ -175,8 +174,8 @@ class StrongroomSaver(BlockingSaver):
             ],
         )
 
-    def _loads(self, kind: str, data: str | None) -> Any:
-        return self.serde.loads_typed((kind, base64.b64decode(data or "")))
+    def _loads(self, kind: str, data: bytes | None) -> Any:
+        return self.serde.loads_typed((kind, data or b""))
 
     # -- Writing ------------------------------------------------------------------------------
 

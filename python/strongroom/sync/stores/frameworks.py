@@ -27,7 +27,14 @@ from strongroom.ports.frameworks import (
     Skip,
     WantedRecords,
 )
-from strongroom.stores.frameworks import _Deleted, _Expired, _Forked, _Pruned
+from strongroom.stores.frameworks import (
+    _CHECKPOINTS,
+    _Deleted,
+    _Expired,
+    _Forked,
+    _Pruned,
+    _written,
+)
 from strongroom.sync.ports.arguments import port_method
 from strongroom.sync.stores.base import SqlStore
 from strongroom.transports.base import Document
@@ -55,7 +62,7 @@ class SqlFrameworkStore(SqlStore):
             tenant_id=tenant_id,
             framework=framework,
             path=path,
-            records=Document([record.document() for record in records]),
+            **_written(records),
             collection=collection,
             principal_id=principal_id,
             refuse_conflicts=refuse_conflicts,
@@ -128,7 +135,7 @@ class SqlFrameworkStore(SqlStore):
             "put_framework_records",
             tenant_id=tenant_id,
             framework=framework,
-            records=Document([record.document() for record in records]),
+            **_written(records),
             principal_id=principal_id,
         )
         return tuple(rows)
@@ -302,19 +309,20 @@ class SqlFrameworkStore(SqlStore):
         limit: Limit = 50,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
-        rows = self._rows(
-            FrameworkCheckpoint,
+        text, found = self._transport.call_for_bytes(
             "read_framework_checkpoints",
-            tenant_id=tenant_id,
-            framework=framework,
-            path=path,
-            exact=exact,
-            checkpoint_id=checkpoint_id,
-            before_id=before_id,
-            filter=Document(filter or {}),
-            limit=limit,
+            {
+                "tenant_id": tenant_id,
+                "framework": framework,
+                "path": path,
+                "exact": exact,
+                "checkpoint_id": checkpoint_id,
+                "before_id": before_id,
+                "filter": Document(filter) if filter else None,
+                "limit": limit,
+            },
         )
-        return tuple(rows)
+        return tuple(one.with_bytes(found) for one in _CHECKPOINTS.validate_json(text))
 
     @port_method
     def prune_checkpoints(

@@ -23,6 +23,14 @@ class Transport(Protocol):
         """
         ...
 
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose one row is a JSON document, and bytes beside it by their names.
+
+        Raises:
+            StrongroomError: whatever goes wrong, as one of our errors.
+        """
+        ...
+
     def unit_of_work(self, tenant_id: str) -> AbstractContextManager[Transport]:
         """Begin a transaction that every call of the yielded transport joins."""
         ...

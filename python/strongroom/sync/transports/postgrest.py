@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from contextlib import AbstractContextManager
 from typing import Any, cast
@@ -18,9 +17,16 @@ from strongroom.errors import LimitExceeded, MissingCapability
 from strongroom.models.health import TextPolicy
 from strongroom.sync.transports.access_tokens import AccessToken, present
 from strongroom.sync.transports.base import Transport
-from strongroom.transports.base import Arguments, Document, storable
+from strongroom.transports.base import Arguments, storable
 from strongroom.transports.database_errors import database_error
-from strongroom.transports.postgrest import _BAD_TOKEN, ATTEMPTS, _is_worth_repeating, api_error
+from strongroom.transports.postgrest import (
+    _BAD_TOKEN,
+    ATTEMPTS,
+    _is_worth_repeating,
+    _json,
+    _plain,
+    api_error,
+)
 
 
 class PostgrestTransport:
@@ -61,11 +67,20 @@ class PostgrestTransport:
 
     def call(self, function: str, arguments: Arguments) -> str:
         """Call one function, again when there was no answer: every write can be repeated."""
+        return _json(self._call(function, arguments))
+
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes, which come as hexadecimal digits."""
+        rows = self._call(function, arguments)
+        if not rows:
+            return "[]", {}
+        row = rows[0]
+        found = (bytes.fromhex(data.removeprefix("\\x")) for data in row["data"])
+        return _json(row["document"]), dict(zip(row["names"], found, strict=True))
+
+    def _call(self, function: str, arguments: Arguments) -> list[Any]:
         ready = storable(arguments, self.text_policy)
-        body = {
-            f"p_{name}": value.value if isinstance(value, Document) else value
-            for name, value in ready.items()
-        }
+        body = {f"p_{name}": _plain(value) for name, value in ready.items()}
         try:
             with blocking.timeout(self._timeout):
                 return self._with_retries(function, body)
@@ -74,7 +89,7 @@ class PostgrestTransport:
         except (httpx.HTTPError, OSError, TimeoutError) as error:
             raise database_error(None, str(error) or type(error).__name__) from error
 
-    def _with_retries(self, function: str, body: dict[str, Any]) -> str:
+    def _with_retries(self, function: str, body: dict[str, Any]) -> list[Any]:
         renewed = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -95,7 +110,7 @@ class PostgrestTransport:
             blocking.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
         raise AssertionError
 
-    def _once(self, function: str, body: dict[str, Any]) -> str:
+    def _once(self, function: str, body: dict[str, Any]) -> list[Any]:
         api = self.client.schema("strongroom")
         token = self.token()
         if token is not None:
@@ -111,7 +126,7 @@ class PostgrestTransport:
                 hint="Raise max-rows of the API (at least 1,000) under Project Settings > API, or ask"
                 " for smaller pages.",
             )
-        return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+        return rows
 
     def unit_of_work(self, tenant_id: str) -> AbstractContextManager[Transport]:
         """Refuse: every call over the API is a transaction of its own."""

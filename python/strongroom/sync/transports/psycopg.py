@@ -16,8 +16,16 @@ from strongroom import blocking
 from strongroom.errors import InvalidTransition, TenantMismatch
 from strongroom.models.health import TextPolicy
 from strongroom.sync.transports.base import Transport
-from strongroom.transports.base import Arguments, Document, storable
-from strongroom.transports.psycopg import ATTEMPTS, T, _is_worth_repeating, _statement, translated
+from strongroom.transports.base import Arguments, storable
+from strongroom.transports.psycopg import (
+    ATTEMPTS,
+    T,
+    _is_worth_repeating,
+    _parameters,
+    _statement,
+    _statement_for_bytes,
+    translated,
+)
 
 Connection = psycopg.Connection[Any]
 
@@ -26,12 +34,22 @@ Pool = ConnectionPool[Any]
 
 
 def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
-    parameters = [
-        value.text if isinstance(value, Document) else value for value in arguments.values()
-    ]
-    cursor = connection.execute(_statement(function, tuple(arguments)), parameters)
+    statement = _statement(function, tuple(arguments))
+    cursor = connection.execute(statement, _parameters(arguments))
     row = cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
+
+
+def _execute_for_bytes(
+    connection: Connection, function: str, arguments: Arguments
+) -> tuple[str, dict[str, bytes]]:
+    statement = _statement_for_bytes(function, tuple(arguments))
+    # In binary, so that bytes are neither written as text nor read from it.
+    cursor = connection.execute(statement, _parameters(arguments), binary=True)
+    row = cursor.fetchone()
+    if row is None:
+        return "[]", {}
+    return cast("str", row[0]), dict(zip(row[1], row[2], strict=True))
 
 
 class PoolTransport:
@@ -53,14 +71,26 @@ class PoolTransport:
 
     def call(self, function: str, arguments: Arguments) -> str:
         """Call one function, again when the connection was lost: every write can be repeated."""
+        return self._call(_execute, function, arguments)
+
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes, again when the connection was lost."""
+        return self._call(_execute_for_bytes, function, arguments)
+
+    def _call(
+        self,
+        execute: Callable[[Connection, str, Arguments], T],
+        function: str,
+        arguments: Arguments,
+    ) -> T:
         ready = storable(arguments, self.text_policy)
 
-        def once() -> str:
+        def once() -> T:
             with self.connection() as connection:
                 if connection.autocommit:
-                    return _execute(connection, function, ready)
+                    return execute(connection, function, ready)
                 with connection.transaction():
-                    return _execute(connection, function, ready)
+                    return execute(connection, function, ready)
 
         return self._with_retries(once)
 
@@ -114,14 +144,26 @@ class ConnectionTransport:
 
     def call(self, function: str, arguments: Arguments) -> str:
         """Call one function. Nothing is retried: the transaction belongs to the caller."""
+        return self._call(_execute, function, arguments)
+
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes. Nothing is retried."""
+        return self._call(_execute_for_bytes, function, arguments)
+
+    def _call(
+        self,
+        execute: Callable[[Connection, str, Arguments], T],
+        function: str,
+        arguments: Arguments,
+    ) -> T:
         ready = storable(arguments, self.text_policy)
         try:
             with self._turn:
                 idle = self._connection.info.transaction_status == TransactionStatus.IDLE
                 if self._connection.autocommit and idle:
-                    return _execute(self._connection, function, ready)
+                    return execute(self._connection, function, ready)
                 with self._connection.transaction():
-                    return _execute(self._connection, function, ready)
+                    return execute(self._connection, function, ready)
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
 
@@ -160,10 +202,22 @@ class UnitTransport:
 
     def call(self, function: str, arguments: Arguments) -> str:
         """Call one function in the transaction. After an error the unit only takes its end."""
+        return self._call(_execute, function, arguments)
+
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+        """Call a function whose row has bytes, in the transaction."""
+        return self._call(_execute_for_bytes, function, arguments)
+
+    def _call(
+        self,
+        execute: Callable[[Connection, str, Arguments], T],
+        function: str,
+        arguments: Arguments,
+    ) -> T:
         self._check_tenant(str(arguments.get("tenant_id")))
         ready = storable(arguments, self.text_policy)
         try:
-            return _execute(self._connection, function, ready)
+            return execute(self._connection, function, ready)
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
 
