@@ -133,7 +133,8 @@ test-web: setup ## examples/chat-web in Chromium: two tenants, live, over droppe
 
 .PHONY: supabase-up
 supabase-up: $(NODE_READY) ## Supabase's own containers with this schema; needs a container engine
-	@node_modules/.bin/supabase start
+	@node_modules/.bin/supabase start || { echo "Supabase's containers did not start. Without a container engine: \`make demo\`, or" \
+	    "plain PostgreSQL or a hosted project, as SUPABASE.md says." >&2; exit 1; }
 
 .PHONY: test-pgtap
 test-pgtap: $(READY) ## The stories of supabase/tests, by pg_prove (Debian's packages)
