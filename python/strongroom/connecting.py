@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
 
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+import psycopg
+from psycopg_pool import AsyncConnectionPool
 
 from strongroom.client import Strongroom, check_features
 from strongroom.errors import InvalidArgument
@@ -18,7 +19,8 @@ from strongroom.models.health import SchemaMode, TextPolicy
 from strongroom.ports.blobs import BlobStore
 from strongroom.postgres import find_capabilities, owner_connection, sql_store
 from strongroom.schema import SqlSchemaManager, provision
-from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport, translated
+from strongroom.transports.pools import check_url, open_pool
+from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport
 
 Pooler = Literal["transaction"]
 
@@ -111,6 +113,8 @@ async def connect(
                 server = await stack.enter_async_context(await EmbeddedServer.start_async(url))
                 url, schema_url = server.host_url, schema_url or server.admin_url
                 default_mode = "auto"
+            check_url(url)
+            check_url(schema_url, "schema_url")
             adapter = "PostgreSQL"
             as_owner = owner_connection(schema_url) if schema_url else None
             mode = schema_mode or default_mode
@@ -123,13 +127,23 @@ async def connect(
             if connection is not None:
                 transport = ConnectionTransport(connection, text_policy=text_policy)
             else:
+                failures: Sequence[psycopg.Error] = ()
                 if pool is None:
                     if pooler is None:
                         to_listen = listening_connection(str(url))
-                    pool = await stack.enter_async_context(
-                        _pool(str(url), pooler, pool_min, pool_max, timeout)
+                    opened, failures = await stack.enter_async_context(
+                        open_pool(
+                            str(url),
+                            prepares=pooler is None,
+                            smallest=pool_min,
+                            largest=pool_max,
+                            seconds=timeout,
+                        )
                     )
-                transport = PoolTransport(pool, text_policy=text_policy, timeout=timeout)
+                    pool = opened
+                transport = PoolTransport(
+                    pool, text_policy=text_policy, timeout=timeout, failures=failures
+                )
             if as_owner is None:
                 await provision(SqlSchemaManager(transport.connection), mode)
             capabilities = await find_capabilities(transport)
@@ -145,33 +159,6 @@ async def connect(
         )
         check_features(features, store.capabilities, adapter)
         yield store
-
-
-@asynccontextmanager
-async def _pool(
-    url: str, pooler: Pooler | None, smallest: int, largest: int, seconds: float
-) -> AsyncIterator[AsyncConnectionPool[Any]]:
-    if not url.startswith(("postgresql://", "postgres://")) and "=" not in url:
-        raise InvalidArgument(
-            "url is of no known kind",
-            detail={"path": "url"},
-            hint="Use memory:, embedded:, embedded:///folder or postgresql://user@host/database.",
-        )
-    options: dict[str, Any] = {"autocommit": True}
-    if pooler == "transaction":
-        options["prepare_threshold"] = None
-    pool = AsyncConnectionPool[Any](
-        url, kwargs=options, min_size=smallest, max_size=largest, timeout=seconds, open=False
-    )
-    try:
-        await pool.open(wait=True, timeout=seconds)
-    except PoolTimeout as error:
-        await pool.close()
-        raise translated(error) from error
-    try:
-        yield pool
-    finally:
-        await pool.close()
 
 
 def _check_options(

@@ -11,6 +11,7 @@ from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from pydantic import TypeAdapter
 
 from strongroom.client import Strongroom, UnitOfWork, with_blobs
+from strongroom.errors import SchemaVersionError
 from strongroom.infrastructure import PostgresRealtimePublisher
 from strongroom.infrastructure.listening import ConnectToListen
 from strongroom.infrastructure.missing_blobs import MissingBlobStore
@@ -185,17 +186,20 @@ def sql_store(
 
     async def read_health() -> Health:
         target = schema.target_version()
-        if await schema.current_version() == 0:
-            return Health(
-                adapter="postgresql",
-                status="degraded",
-                schema_version=None,
-                target_version=target,
-                capabilities=tuple(sorted(capabilities)),
-                warnings=("there is no schema: run `strongroom migrate apply`",),
+        try:
+            return await health_of(
+                transport, adapter="postgresql", target=target, capabilities=capabilities
             )
-        return await health_of(
-            transport, adapter="postgresql", target=target, capabilities=capabilities
+        except SchemaVersionError:
+            if await schema.current_version() != 0:
+                raise
+        return Health(
+            adapter="postgresql",
+            status="degraded",
+            schema_version=None,
+            target_version=target,
+            capabilities=tuple(sorted(capabilities)),
+            warnings=("there is no schema: run `strongroom migrate apply`",),
         )
 
     return Strongroom(
@@ -295,7 +299,9 @@ def owner_connection(url: str) -> Connect:
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Connection]:
-        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        async with await psycopg.AsyncConnection.connect(
+            url, autocommit=True, client_encoding="utf8"
+        ) as connection:
             yield connection
 
     return connect

@@ -1879,11 +1879,11 @@ as $$
     select encode(
         sha256(convert_to(
             case
-                when v.text ~ '\.[0-9]*0(?![0-9])' then regexp_replace(
+                when v.text ~ E'\\.[0-9]*0(?![0-9])' then regexp_replace(
                     regexp_replace(
-                        v.text, '("(?:[^"\\]|\\.)*")|\.0+(?=[^0-9]|$)', '\1', 'g'
+                        v.text, E'("(?:[^"\\\\]|\\\\.)*")|\\.0+(?=[^0-9]|$)', E'\\1', 'g'
                     ),
-                    '("(?:[^"\\]|\\.)*")|(\.[0-9]*[1-9])0+(?=[^0-9]|$)', '\1\2', 'g'
+                    E'("(?:[^"\\\\]|\\\\.)*")|(\\.[0-9]*[1-9])0+(?=[^0-9]|$)', E'\\1\\2', 'g'
                 )
                 else v.text
             end,
@@ -2715,7 +2715,7 @@ create table strongroom.audit_events (
         on delete cascade,
     constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
     constraint action_is_a_noun_and_a_verb
-        check (action ~ '^[a-z][a-z_]*\.[a-z][a-z_]*$' and char_length(action) <= 255),
+        check (action ~ E'^[a-z][a-z_]*\\.[a-z][a-z_]*$' and char_length(action) <= 255),
     constraint record_has_1_to_255_characters check (char_length(record) between 1 and 255),
     constraint record_id_has_1_to_255_characters check (char_length(record_id) between 1 and 255),
     constraint details_are_an_object check (jsonb_typeof(details) = 'object'),
@@ -3057,7 +3057,7 @@ begin
                 return array['invalid_argument', v_field, 'is empty'];
             elsif char_length(v_value #>> '{}') > 255 then
                 return array['limit_exceeded', v_field, 'has more than 255 characters'];
-            elsif v_field = 'action' and v_value #>> '{}' !~ '^[a-z][a-z_]*\.[a-z][a-z_]*$' then
+            elsif v_field = 'action' and v_value #>> '{}' !~ E'^[a-z][a-z_]*\\.[a-z][a-z_]*$' then
                 return array['invalid_argument', v_field, 'must be a noun.verb in lower case'];
             end if;
         elsif v_field = 'details' then

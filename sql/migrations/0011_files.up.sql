@@ -358,7 +358,7 @@ as $$
         replace(a.arguments[3], 'row.', 'r.')
     from pg_trigger as t
     cross join lateral (
-        select string_to_array(encode(t.tgargs, 'escape'), '\000')
+        select string_to_array(encode(t.tgargs, 'escape'), E'\\000')
     ) as a (arguments)
     where t.tgfoid = 'strongroom_private.hold_referenced_blob'::regproc
 $$;
@@ -1475,7 +1475,7 @@ begin
             jsonb_build_object('path', p_field, 'limit', 1024, 'actual', char_length(p_value)),
             'Use a shorter path, and keep the long one in metadata.'
         );
-    elsif p_value ~ '(^|/)\.{0,2}(/|$)' then
+    elsif p_value ~ E'(^|/)\\.{0,2}(/|$)' then
         perform strongroom_private.fail(
             'invalid_argument',
             format('%s has a segment that is empty, . or ..', p_field),

@@ -49,7 +49,7 @@ as $$
             translate(
                 lower(
                     regexp_replace(
-                        normalize(p_text, nfkd) collate "C", '[\u0300-\u036f]+', '', 'g'
+                        normalize(p_text, nfkd) collate "C", E'[\\u0300-\\u036f]+', '', 'g'
                     ) collate "C"
                 ),
                 'ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩς'
@@ -75,10 +75,11 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
     -- Thai, Lao, Burmese, Korean, Khmer, symbols, Chinese, Japanese, emoji.
-    select '\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2190-\u2bff\u2e80-\u2fff'
-        '\u3005-\u3007\u3021-\u302f\u3031-\u303c\u3040-\u30fa\u30fc-\ua4cf\ua960-\ua97f'
-        '\uac00-\ud7a3\uf900-\ufaff\U0001f000-\U0001f3fa\U0001f400-\U0001faff'
-        '\U00020000-\U0003ffff'
+    select E'\\u0e00-\\u0eff\\u1000-\\u109f\\u1100-\\u11ff'
+        '\\u1780-\\u17ff\\u2190-\\u2bff\\u2e80-\\u2fff'
+        '\\u3005-\\u3007\\u3021-\\u302f\\u3031-\\u303c\\u3040-\\u30fa\\u30fc-\\ua4cf\\ua960-\\ua97f'
+        '\\uac00-\\ud7a3\\uf900-\\ufaff\\U0001f000-\\U0001f3fa\\U0001f400-\\U0001faff'
+        '\\U00020000-\\U0003ffff'
 $$;
 comment on function strongroom_private.dense_characters() is
     'A regular expression''s range of what has no spaces between its words: Chinese, Japanese,'
@@ -91,8 +92,8 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
     -- Thai, Lao, Burmese, Korean, Khmer, kana, Bopomofo, Yi.
-    select '\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3031-\u3035'
-        '\u3040-\u312f\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3'
+    select E'\\u0e00-\\u0eff\\u1000-\\u109f\\u1100-\\u11ff\\u1780-\\u17ff\\u3031-\\u3035'
+        '\\u3040-\\u312f\\ua000-\\ua4cf\\ua960-\\ua97f\\uac00-\\ud7a3'
 $$;
 comment on function strongroom_private.phonetic_characters() is
     'A regular expression''s range of those dense characters of which one alone means little.';
@@ -103,10 +104,12 @@ language sql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    select '\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u00d7\u00f7\u0300-\u036f'
-        '\u05be\u05c0\u05c3\u05c6\u05f3\u05f4\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965'
-        '\u2000-\u20ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d-\u303f\u30fb'
-        '\ufe00-\ufe6f\ufeff\ufff0-\uffff\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff'
+    select E'\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u00bf'
+        '\\u00d7\\u00f7\\u0300-\\u036f'
+        '\\u05be\\u05c0\\u05c3\\u05c6\\u05f3\\u05f4\\u060c'
+        '\\u061b\\u061f\\u066a-\\u066d\\u06d4\\u0964\\u0965'
+        '\\u2000-\\u20ff\\u2e00-\\u2e7f\\u3000-\\u3004\\u3008-\\u3020\\u3030\\u303d-\\u303f\\u30fb'
+        '\\ufe00-\\ufe6f\\ufeff\\ufff0-\\uffff\\U0001f3fb-\\U0001f3ff\\U000e0000-\\U000e0fff'
 $$;
 comment on function strongroom_private.separating_characters() is
     'A regular expression''s range of what stands between words: spaces, punctuation, joiners,'
@@ -127,7 +130,7 @@ as $$
         regexp_replace(
             strongroom_private.fold_text(p_text) collate "C",
             format('([%s]+)', strongroom_private.dense_characters()),
-            ' \1 ',
+            E' \\1 ',
             'g'
         ),
         format('[%s]+', strongroom_private.separating_characters())

@@ -5,9 +5,11 @@
 import asyncio
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 import strongroom
+import strongroom.sync
 from strongroom.client import Strongroom
 from strongroom.conformance.helpers import (
     OWNER,
@@ -19,7 +21,13 @@ from strongroom.conformance.helpers import (
     said,
     say,
 )
-from strongroom.errors import NotFound, Unavailable
+from strongroom.errors import (
+    InvalidArgument,
+    InvalidText,
+    NotFound,
+    StrongroomError,
+    Unavailable,
+)
 from strongroom.transports.psycopg import Connection
 from tests.servers import Database, LocalServer, PgBouncer
 from tests.servers.databases import VARIANTS, grant_host, install
@@ -150,3 +158,88 @@ async def test_an_empty_pool_is_a_typed_error_b69(database: Database) -> None:
                 await store.tenants.get(tenant_id=tenant_id)
             assert caught.value.retryable
         assert (await store.tenants.get(tenant_id=tenant_id)).version == 1
+
+
+async def test_a_session_that_the_server_ends_is_a_lost_connection_b67(
+    database: Database, admin: Connection
+) -> None:
+    """Limits on sessions: an idle one is replaced, a unit that waited is told, and is gone."""
+    tenant_id = "ended"
+
+    async def until_ended() -> None:
+        async with asyncio.timeout(20):
+            while (await (await admin.execute(SESSIONS)).fetchall()) != []:
+                pass
+
+    limited = database.url(user="app_host", options="-c idle_session_timeout=50ms")
+    async with strongroom.connect(limited, pool_max=1) as store:
+        await until_ended()
+        await store.tenants.create(tenant_id=tenant_id, name="Ended")
+        await until_ended()
+        assert (await store.health()).schema_version
+    limited = database.url(user="app_host", options="-c idle_in_transaction_session_timeout=50ms")
+    async with strongroom.connect(limited, pool_max=1) as store:
+        with pytest.raises(Unavailable, match="idle-in-transaction") as caught:
+            async with store.unit_of_work(tenant_id=tenant_id) as uow:
+                await uow.conversations.create(tenant_id=tenant_id, owner_id=OWNER)
+                await until_ended()
+        assert "outside of units of work" in str(caught.value.hint)
+        assert (await store.conversations.list(tenant_id=tenant_id)).items == ()
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
+async def test_an_encoding_of_the_role_loses_no_character_b47(
+    database: Database, encoding: str
+) -> None:
+    name = "Ünïcödé 📦"
+    url = database.url(user="app_host", client_encoding=encoding)
+    async with strongroom.connect(url) as store:
+        await store.tenants.create(tenant_id=encoding, name=name)
+        assert (await store.tenants.get(tenant_id=encoding)).name == name
+    if encoding == "latin1":
+        async with (
+            await psycopg.AsyncConnection.connect(url, autocommit=True) as theirs,
+            strongroom.connect(connection=theirs) as store,
+        ):
+            with pytest.raises(InvalidText, match="client_encoding is LATIN1"):
+                await store.tenants.create(tenant_id="theirs", name=name)
+            with pytest.raises(InvalidText):
+                await store.tenants.get(tenant_id=encoding)
+
+
+SESSIONS = """
+    select pid
+    from pg_stat_activity
+    where datname = current_database()
+        and usename = 'app_host'
+"""
+
+SECRET = "s3cr3t"
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "told"),
+    [
+        ("postgresql://app_host:s3cr3t@127.0.0.1:1/db", Unavailable, "port 1 failed"),
+        ("postgresql://app_host:@s3cr3t@127.0.0.1:1/db", InvalidArgument, "%40"),
+        ("postgresql://app_host:a@s3cr3t/a@127.0.0.1:1/db", InvalidArgument, "%2F"),
+        ("postgresql://app_host:s3cr3t/a@127.0.0.1:1/db", InvalidArgument, "%2F"),
+        ("postgresql://app_host:%s3cr3t@127.0.0.1:1/db", InvalidArgument, "%25"),
+        (
+            "postgresql://app_host:s3cr3t@127.0.0.1:1/db?pgbouncer=true",
+            InvalidArgument,
+            "parameters",
+        ),
+        ("host=127.0.0.1 password='s3cr3t", InvalidArgument, "parameters"),
+    ],
+)
+async def test_what_cannot_be_reached_says_why_and_no_secret_b67(
+    url: str, error: type[StrongroomError], told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(error) as caught:
+        async with strongroom.connect(url, timeout=0.3):
+            pytest.fail("it opened")
+    assert told in f"{caught.value} {caught.value.hint}"
+    assert SECRET not in f"{caught.value} {caught.value.detail} {caught.value.hint} {caplog.text}"
+    with pytest.raises(error), strongroom.sync.connect(url, timeout=0.3):
+        pytest.fail("it opened")

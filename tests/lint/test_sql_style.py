@@ -119,10 +119,38 @@ def complaint_about(line: str) -> str | None:
 
 
 _COMMENT_OR_TEXT = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
+_LITERAL = re.compile(r"--[^\n]*|(?P<prefix>[a-zA-Z]?&?)'(?:[^']|'')*'")
 _KEYWORDS = re.compile(
     r"\b(SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|RETURN|RETURNS|BEGIN|END|IF|THEN|ELSE|LOOP"
     r"|PERFORM|DECLARE|AND|OR|NOT|NULL|JOIN|ON|AS|IS|IN|EXISTS|ORDER|GROUP|LIMIT)\b"
 )
+
+
+def plain_with_backslash(text: str) -> list[str]:
+    """Return the literals whose meaning depends on a setting; a text goes on on the next line."""
+    found, extends, end = [], False, 0
+    for match in _LITERAL.finditer(text):
+        if match["prefix"] is None:
+            continue  # a comment
+        goes_on = not match["prefix"] and re.fullmatch(r"[ ]*\n\s*", text[end : match.start()])
+        extends = match["prefix"].lower() == "e" or bool(goes_on and extends)
+        end = match.end()
+        if "\\" in match[0] and not extends:
+            found.append(match[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (r"select 'a\d', E'a\\d', 'ad' -- '\d'", 1),
+        ("select E'\\\\d'\n    '\\\\d'", 0),
+        ("select 'd'\n    '\\d'", 1),
+        (r"select u&'\03C2'", 1),
+    ],
+)
+def test_a_plain_literal_with_a_backslash_is_found(text: str, count: int) -> None:
+    assert len(plain_with_backslash(text)) == count
 
 
 @pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: path.name)
@@ -136,6 +164,9 @@ def test_rules_of_the_house(path: Path) -> None:
     assert re.findall(r"\bconcurrently\b|^(?:begin|commit|rollback);", code, re.MULTILINE) == []
     assert re.findall(r"create or replace", code) == [], (
         "an unreleased migration is edited in place"
+    )
+    assert plain_with_backslash(path.read_text(encoding="utf-8")) == [], (
+        "a role may have standard_conforming_strings off: E'' says the same to all"
     )
     bare = re.findall(r"create (?:table|view|function|type) (?!strongroom(?:_private)?\.)\S+", code)
     assert bare == [], "always schema-qualified"

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from strongroom.cli.options import PoolerChoice
 from strongroom.client import Strongroom
 from strongroom.connecting import connect
 from strongroom.errors import InvalidArgument, Unavailable
+from strongroom.transports.database_errors import one_line
+from strongroom.transports.pools import check_url
 from strongroom.transports.psycopg import Connection, translated
 
 _KINDS = (
@@ -68,24 +70,8 @@ def _check_url(url: str | None, option: str, *, temporary: bool) -> str:
                 hint=_KINDS,
             )
         return url
-    if not _is_conninfo(url):
-        raise InvalidArgument(
-            f"{option} is not a connection string",
-            detail={"path": option},
-            hint=f"{_KINDS} Percent-encode what is special in a password.",
-        )
+    check_url(url, option)
     return url
-
-
-def _is_conninfo(url: str) -> bool:
-    """Tell without psycopg's own words, which may quote a password."""
-    if not url.startswith(("postgresql://", "postgres://")) and "=" not in url:
-        return False
-    try:
-        conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        return False
-    return True
 
 
 @asynccontextmanager
@@ -99,7 +85,7 @@ async def single_connection(url: str, seconds: float) -> AsyncIterator[Connectio
     try:
         async with asyncio.timeout(seconds):
             opened = await psycopg.AsyncConnection.connect(
-                make_conninfo(url, connect_timeout=wait), autocommit=True
+                make_conninfo(url, connect_timeout=wait, client_encoding="utf8"), autocommit=True
             )
     except TimeoutError as error:
         raise Unavailable(
@@ -109,7 +95,7 @@ async def single_connection(url: str, seconds: float) -> AsyncIterator[Connectio
     except (psycopg.Error, OSError) as error:
         found = translated(error)
         raise Unavailable(
-            one_reason(found.message),
+            one_line(found.message),
             detail=found.detail,
             hint="Look at host, port, database and role of the URL, and whether the server runs.",
         ) from error
@@ -118,11 +104,6 @@ async def single_connection(url: str, seconds: float) -> AsyncIterator[Connectio
             yield opened
         except (psycopg.Error, OSError) as error:
             raise translated(error) from error
-
-
-def one_reason(message: str) -> str:
-    """Return libpq's report on one line."""
-    return "; ".join(line.strip() for line in message.splitlines() if line.strip())
 
 
 @asynccontextmanager

@@ -29,7 +29,12 @@ def listening_connection(url: str) -> ConnectToListen:
     @asynccontextmanager
     async def connect() -> AsyncIterator[Connection]:
         async with await psycopg.AsyncConnection.connect(
-            url, autocommit=True, keepalives_idle=30, keepalives_interval=10, keepalives_count=3
+            url,
+            autocommit=True,
+            client_encoding="utf8",
+            keepalives_idle=30,
+            keepalives_interval=10,
+            keepalives_count=3,
         ) as connection:
             yield connection
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from psycopg_pool import ConnectionPool, PoolTimeout
+import psycopg
+from psycopg_pool import ConnectionPool
 
 from strongroom.client import check_features
 from strongroom.connecting import Pooler, _check_options
@@ -21,8 +22,9 @@ from strongroom.sync.infrastructure.s3_blobs import S3BlobStore
 from strongroom.sync.ports.blobs import BlobStore
 from strongroom.sync.postgres import find_capabilities, owner_connection, sql_store
 from strongroom.sync.schema import SqlSchemaManager, provision
+from strongroom.sync.transports.pools import open_pool
 from strongroom.sync.transports.psycopg import Connection, ConnectionTransport, PoolTransport
-from strongroom.transports.psycopg import translated
+from strongroom.transports.pools import check_url
 
 
 @contextmanager
@@ -113,6 +115,8 @@ def connect(
                 server = stack.enter_context(EmbeddedServer.start_async(url))
                 url, schema_url = server.host_url, schema_url or server.admin_url
                 default_mode = "auto"
+            check_url(url)
+            check_url(schema_url, "schema_url")
             adapter = "PostgreSQL"
             as_owner = owner_connection(schema_url) if schema_url else None
             mode = schema_mode or default_mode
@@ -125,11 +129,23 @@ def connect(
             if connection is not None:
                 transport = ConnectionTransport(connection, text_policy=text_policy)
             else:
+                failures: Sequence[psycopg.Error] = ()
                 if pool is None:
                     if pooler is None:
                         to_listen = listening_connection(str(url))
-                    pool = stack.enter_context(_pool(str(url), pooler, pool_min, pool_max, timeout))
-                transport = PoolTransport(pool, text_policy=text_policy, timeout=timeout)
+                    opened, failures = stack.enter_context(
+                        open_pool(
+                            str(url),
+                            prepares=pooler is None,
+                            smallest=pool_min,
+                            largest=pool_max,
+                            seconds=timeout,
+                        )
+                    )
+                    pool = opened
+                transport = PoolTransport(
+                    pool, text_policy=text_policy, timeout=timeout, failures=failures
+                )
             if as_owner is None:
                 provision(SqlSchemaManager(transport.connection), mode)
             capabilities = find_capabilities(transport)
@@ -145,30 +161,3 @@ def connect(
         )
         check_features(features, store.capabilities, adapter)
         yield store
-
-
-@contextmanager
-def _pool(
-    url: str, pooler: Pooler | None, smallest: int, largest: int, seconds: float
-) -> Iterator[ConnectionPool[Any]]:
-    if not url.startswith(("postgresql://", "postgres://")) and "=" not in url:
-        raise InvalidArgument(
-            "url is of no known kind",
-            detail={"path": "url"},
-            hint="Use memory:, embedded:, embedded:///folder or postgresql://user@host/database.",
-        )
-    options: dict[str, Any] = {"autocommit": True}
-    if pooler == "transaction":
-        options["prepare_threshold"] = None
-    pool = ConnectionPool[Any](
-        url, kwargs=options, min_size=smallest, max_size=largest, timeout=seconds, open=False
-    )
-    try:
-        pool.open(wait=True, timeout=seconds)
-    except PoolTimeout as error:
-        pool.close()
-        raise translated(error) from error
-    try:
-        yield pool
-    finally:
-        pool.close()

@@ -10,6 +10,7 @@ from typing import Literal, cast
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
+from strongroom.errors import SchemaVersionError
 from strongroom.infrastructure.missing_blobs import MissingBlobStore
 from strongroom.models.health import Capability, Health
 from strongroom.postgres import (
@@ -150,16 +151,21 @@ def sql_store(
 
     def read_health() -> Health:
         target = schema.target_version()
-        if schema.current_version() == 0:
-            return Health(
-                adapter="postgresql",
-                status="degraded",
-                schema_version=None,
-                target_version=target,
-                capabilities=tuple(sorted(capabilities)),
-                warnings=("there is no schema: run `strongroom migrate apply`",),
+        try:
+            return health_of(
+                transport, adapter="postgresql", target=target, capabilities=capabilities
             )
-        return health_of(transport, adapter="postgresql", target=target, capabilities=capabilities)
+        except SchemaVersionError:
+            if schema.current_version() != 0:
+                raise
+        return Health(
+            adapter="postgresql",
+            status="degraded",
+            schema_version=None,
+            target_version=target,
+            capabilities=tuple(sorted(capabilities)),
+            warnings=("there is no schema: run `strongroom migrate apply`",),
+        )
 
     return Strongroom(
         **sql_ports(transport, connect_to_listen),  # type: ignore[arg-type]
@@ -213,7 +219,7 @@ def owner_connection(url: str) -> Connect:
 
     @contextmanager
     def connect() -> Iterator[Connection]:
-        with psycopg.Connection.connect(url, autocommit=True) as connection:
+        with psycopg.Connection.connect(url, autocommit=True, client_encoding="utf8") as connection:
             yield connection
 
     return connect

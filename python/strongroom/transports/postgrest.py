@@ -24,14 +24,10 @@ from strongroom.errors import (
 from strongroom.models.health import TextPolicy
 from strongroom.transports.access_tokens import AccessToken, present
 from strongroom.transports.base import Argument, Arguments, Bytes, Document, Transport, storable
-from strongroom.transports.database_errors import database_error
+from strongroom.transports.database_errors import database_error, is_worth_repeating
 
 ATTEMPTS = 5
 """How often a call is tried in all, when there was no answer or the database asks for it."""
-
-_RETRIED = {"40001", "40P01", "SR050", "57P01", "57P02", "57P03", "53300"}
-"""Serialization failure, deadlock, lost race for an id, server going down or coming up, too many
-connections."""
 
 _NO_DATABASE = {"PGRST000", "PGRST001", "PGRST002", "PGRST003"}
 """PostgREST has no connection to the database, or no schema cache yet."""
@@ -86,7 +82,7 @@ def api_error(error: APIError) -> StrongroomError:
 def _is_worth_repeating(error: Exception) -> bool:
     if isinstance(error, APIError):
         code = str(error.code or "")
-        return code in _RETRIED or code in _NO_DATABASE or code in _GATEWAY
+        return is_worth_repeating(code) or code in _NO_DATABASE or code in _GATEWAY
     return isinstance(error, httpx.TransportError)
 
 

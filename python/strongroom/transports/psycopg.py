@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -13,10 +13,16 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from strongroom.errors import InvalidTransition, StrongroomError, TenantMismatch, Unavailable
+from strongroom.errors import (
+    InvalidText,
+    InvalidTransition,
+    StrongroomError,
+    TenantMismatch,
+    Unavailable,
+)
 from strongroom.models.health import TextPolicy
 from strongroom.transports.base import Arguments, Bytes, Document, Transport, storable
-from strongroom.transports.database_errors import database_error
+from strongroom.transports.database_errors import database_error, is_worth_repeating, one_line
 
 Connection = psycopg.AsyncConnection[Any]
 Pool = AsyncConnectionPool[Any]
@@ -24,10 +30,6 @@ T = TypeVar("T")
 
 ATTEMPTS = 5
 """How often a call is tried in all, when the connection is lost or the database asks for it."""
-
-_RETRIED = {"40001", "40P01", "SR050", "57P01", "57P02", "57P03", "53300"}
-"""Serialization failure, deadlock, lost race for an id, server going down or coming up, too many
-connections. A lost connection has no SQLSTATE, and is retried too."""
 
 
 @lru_cache(maxsize=512)
@@ -58,10 +60,25 @@ def _parameters(arguments: Arguments) -> list[Any]:
     ]
 
 
+@contextmanager
+def _in_all_characters(connection: Any) -> Iterator[None]:
+    """Say what a connection of the caller's cannot: ours speak UTF-8."""
+    try:
+        yield
+    except UnicodeError as error:
+        encoding = connection.info.parameter_status("client_encoding")
+        raise InvalidText(
+            f"the connection's client_encoding is {encoding}, which has not every character",
+            detail={"client_encoding": encoding},
+            hint="Open it with client_encoding='utf8'.",
+        ) from error
+
+
 async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
     statement = _statement(function, tuple(arguments))
-    cursor = await connection.execute(statement, _parameters(arguments))
-    row = await cursor.fetchone()
+    with _in_all_characters(connection):
+        cursor = await connection.execute(statement, _parameters(arguments))
+        row = await cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
 
 
@@ -70,15 +87,24 @@ async def _execute_for_bytes(
 ) -> tuple[str, dict[str, bytes]]:
     statement = _statement_for_bytes(function, tuple(arguments))
     # In binary, so that bytes are neither written as text nor read from it.
-    cursor = await connection.execute(statement, _parameters(arguments), binary=True)
-    row = await cursor.fetchone()
+    with _in_all_characters(connection):
+        cursor = await connection.execute(statement, _parameters(arguments), binary=True)
+        row = await cursor.fetchone()
     if row is None:
         return "[]", {}
     return cast("str", row[0]), dict(zip(row[1], row[2], strict=True))
 
 
-def translated(error: BaseException) -> StrongroomError:
-    """Return our error for whatever psycopg or its pool raised."""
+def translated(
+    error: BaseException, failures: Sequence[psycopg.Error] = (), seconds: float | None = None
+) -> StrongroomError:
+    """Return our error for whatever psycopg or its pool raised.
+
+    Args:
+        error: what was raised.
+        failures: why a pool of ours could not connect, when it has just tried.
+        seconds: how long was waited, when that was the end of it.
+    """
     if isinstance(error, StrongroomError):
         return error
     if isinstance(error, psycopg.Error) and error.sqlstate is not None:
@@ -89,19 +115,35 @@ def translated(error: BaseException) -> StrongroomError:
             diagnosis.message_detail,
             diagnosis.message_hint,
         )
+    if isinstance(error, psycopg.Error | OSError | TimeoutError):
+        return _without_an_answer(error, failures, seconds)
+    return StrongroomError(f"unforeseen: {error!r}")
+
+
+def _without_an_answer(
+    error: BaseException, failures: Sequence[psycopg.Error], seconds: float | None
+) -> StrongroomError:
+    if failures and isinstance(error, PoolTimeout | TimeoutError):
+        return Unavailable(
+            f"the database cannot be reached: {one_line(str(failures[-1]))}",
+            hint="Look at host, port, database and role of the URL, and whether the server runs.",
+        )
     if isinstance(error, PoolTimeout | PoolClosed | TooManyRequests):
         return Unavailable(
             f"no connection could be had from the pool: {error}",
             hint="Raise pool_max or timeout, or look whether connections are held too long.",
         )
-    if isinstance(error, psycopg.Error | OSError | TimeoutError):
-        return database_error(None, str(error) or type(error).__name__)
-    return StrongroomError(f"unforeseen: {error!r}")
+    if seconds is not None and isinstance(error, TimeoutError):
+        return Unavailable(
+            f"no answer within {seconds:g} seconds",
+            hint="The call may be repeated. Raise timeout, or look what it waits for.",
+        )
+    return database_error(None, str(error) or type(error).__name__)
 
 
 def _is_worth_repeating(error: psycopg.Error) -> bool:
     if error.sqlstate is not None:
-        return error.sqlstate in _RETRIED
+        return is_worth_repeating(error.sqlstate)
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
@@ -109,7 +151,12 @@ class PoolTransport:
     """Calls on connections of a pool: one round trip each, retried within a bound."""
 
     def __init__(
-        self, pool: Pool, *, text_policy: TextPolicy = "reject", timeout: float = 30.0
+        self,
+        pool: Pool,
+        *,
+        text_policy: TextPolicy = "reject",
+        timeout: float = 30.0,
+        failures: Sequence[psycopg.Error] = (),
     ) -> None:
         """Use a pool that is open.
 
@@ -117,7 +164,9 @@ class PoolTransport:
             pool: ours or the caller's.
             text_policy: what to do with text that PostgreSQL cannot hold.
             timeout: seconds that one call may take in all, with its retries.
+            failures: why a pool of ours cannot connect, as long as it cannot.
         """
+        self._failures = failures
         self.pool = pool
         self.text_policy: TextPolicy = text_policy
         self._timeout = timeout
@@ -166,7 +215,7 @@ class PoolTransport:
                 finally:
                     unit.end()
         except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
-            raise translated(error) from error
+            raise translated(error, self._failures) from error
 
     async def _with_retries(self, once: Callable[[], Awaitable[T]]) -> T:
         try:
@@ -180,7 +229,7 @@ class PoolTransport:
                     # Full jitter: 0 to 50, 100, 200, 400 milliseconds.
                     await asyncio.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
         except (psycopg.Error, OSError, TimeoutError) as error:
-            raise translated(error) from error
+            raise translated(error, self._failures, self._timeout) from error
         raise AssertionError
 
 

@@ -59,7 +59,8 @@ AS $function$
                 from pg_inherits as i
                 inner join pg_class as d on d.oid = i.inhrelid
                 cross join regexp_match(
-                    pg_get_expr(d.relpartbound, d.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)'
+                    pg_get_expr(d.relpartbound, d.oid),
+                    'FROM [(]''([^'']+)''[)] TO [(]''([^'']+)''[)]'
                 ) as b (bounds)
                 where i.inhparent = m.oid
                     and localtimestamp >= b.bounds[1]::timestamp

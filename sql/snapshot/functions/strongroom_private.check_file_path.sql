@@ -21,7 +21,7 @@ begin
             jsonb_build_object('path', p_field, 'limit', 1024, 'actual', char_length(p_value)),
             'Use a shorter path, and keep the long one in metadata.'
         );
-    elsif p_value ~ '(^|/)\.{0,2}(/|$)' then
+    elsif p_value ~ E'(^|/)\\.{0,2}(/|$)' then
         perform strongroom_private.fail(
             'invalid_argument',
             format('%s has a segment that is empty, . or ..', p_field),

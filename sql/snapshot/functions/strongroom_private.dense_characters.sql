@@ -7,10 +7,11 @@ CREATE OR REPLACE FUNCTION strongroom_private.dense_characters()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
     -- Thai, Lao, Burmese, Korean, Khmer, symbols, Chinese, Japanese, emoji.
-    select '\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2190-\u2bff\u2e80-\u2fff'
-        '\u3005-\u3007\u3021-\u302f\u3031-\u303c\u3040-\u30fa\u30fc-\ua4cf\ua960-\ua97f'
-        '\uac00-\ud7a3\uf900-\ufaff\U0001f000-\U0001f3fa\U0001f400-\U0001faff'
-        '\U00020000-\U0003ffff'
+    select E'\\u0e00-\\u0eff\\u1000-\\u109f\\u1100-\\u11ff'
+        '\\u1780-\\u17ff\\u2190-\\u2bff\\u2e80-\\u2fff'
+        '\\u3005-\\u3007\\u3021-\\u302f\\u3031-\\u303c\\u3040-\\u30fa\\u30fc-\\ua4cf\\ua960-\\ua97f'
+        '\\uac00-\\ud7a3\\uf900-\\ufaff\\U0001f000-\\U0001f3fa\\U0001f400-\\U0001faff'
+        '\\U00020000-\\U0003ffff'
 $function$;
 
 comment on function strongroom_private.dense_characters() is

@@ -9,7 +9,10 @@ AS $function$
     select case
         when octet_length(p_word) = char_length(p_word) then p_word
         else pg_catalog.normalize(
-            regexp_replace(pg_catalog.normalize(p_word, 'NFKD'), '[\u0300-\u036F]', '', 'g'), 'NFKC'
+            regexp_replace(
+                pg_catalog.normalize(p_word, 'NFKD'), E'[\\u0300-\\u036F]', '', 'g'
+            ),
+            'NFKC'
         )
     end
 $function$;

@@ -12,7 +12,7 @@ AS $function$
             translate(
                 lower(
                     regexp_replace(
-                        normalize(p_text, nfkd) collate "C", '[\u0300-\u036f]+', '', 'g'
+                        normalize(p_text, nfkd) collate "C", E'[\\u0300-\\u036f]+', '', 'g'
                     ) collate "C"
                 ),
                 'ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩς'

@@ -14,7 +14,7 @@ AS $function$
         replace(a.arguments[3], 'row.', 'r.')
     from pg_trigger as t
     cross join lateral (
-        select string_to_array(encode(t.tgargs, 'escape'), '\000')
+        select string_to_array(encode(t.tgargs, 'escape'), E'\\000')
     ) as a (arguments)
     where t.tgfoid = 'strongroom_private.hold_referenced_blob'::regproc
 $function$;

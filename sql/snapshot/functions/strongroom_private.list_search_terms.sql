@@ -10,14 +10,17 @@ AS $function$
 declare
     -- Han, kana, bopomofo, Hangul; Thai, Lao, Myanmar, Khmer.
     v_spaceless constant text :=
-        '\u0E00-\u0EFF\u1000-\u109F\u1100-\u11FF\u1780-\u17FF\u2E80-\u2FDF\u3005-\u3007'
-        '\u3040-\u30FA\u30FC-\u312F\u3130-\u318F\u31F0-\u31FF\u3400-\u4DBF\u4E00-\u9FFF'
-        '\uA960-\uA97F\uAC00-\uD7FF\uF900-\uFAFF\U00020000-\U0003FFFF';
+        E'\\u0E00-\\u0EFF\\u1000-\\u109F\\u1100-\\u11FF'
+        '\\u1780-\\u17FF\\u2E80-\\u2FDF\\u3005-\\u3007'
+        '\\u3040-\\u30FA\\u30FC-\\u312F\\u3130-\\u318F\\u31F0-\\u31FF\\u3400-\\u4DBF\\u4E00-\\u9FFF'
+        '\\uA960-\\uA97F\\uAC00-\\uD7FF\\uF900-\\uFAFF\\U00020000-\\U0003FFFF';
     v_separating constant text :=
-        '\u0001-\u002F\u003A-\u0040\u005B-\u0060\u007B-\u00A9\u00AB-\u00B4\u00B6-\u00B9'
-        '\u00BB-\u00BF\u00D7\u00F7\u060C\u061B\u061F\u06D4\u0964\u0965\u2000-\u2BFF\u2E00-\u2E7F'
-        '\u3000-\u3004\u3008-\u303F\u30FB\uFE00-\uFE6F\uFEFF\uFF00-\uFF65\uFFF0-\uFFFF'
-        '\U0001F000-\U0001FAFF\U000E0000-\U000E0FFF';
+        E'\\u0001-\\u002F\\u003A-\\u0040\\u005B-\\u0060'
+        '\\u007B-\\u00A9\\u00AB-\\u00B4\\u00B6-\\u00B9'
+        '\\u00BB-\\u00BF\\u00D7\\u00F7\\u060C\\u061B\\u061F'
+        '\\u06D4\\u0964\\u0965\\u2000-\\u2BFF\\u2E00-\\u2E7F'
+        '\\u3000-\\u3004\\u3008-\\u303F\\u30FB\\uFE00-\\uFE6F\\uFEFF\\uFF00-\\uFF65\\uFFF0-\\uFFFF'
+        '\\U0001F000-\\U0001FAFF\\U000E0000-\\U000E0FFF';
     -- Only its first characters, so that a search vector stays far below its limit of 1 MB.
     v_text text := left(pg_catalog.normalize(left(p_text, 32768), 'NFKC'), 32768);
     v_dictionary regdictionary := (case p_language
@@ -25,7 +28,7 @@ declare
         else format('pg_catalog.%I', p_language || '_stem')
     end)::regdictionary;
 begin
-    v_text := replace(lower(v_text), u&'\03C2', u&'\03C3');
+    v_text := replace(lower(v_text), E'\u03C2', E'\u03C3');
     return query
     with pieces as materialized (
         select

@@ -7,8 +7,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.phonetic_characters()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
     -- Thai, Lao, Burmese, Korean, Khmer, kana, Bopomofo, Yi.
-    select '\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3031-\u3035'
-        '\u3040-\u312f\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3'
+    select E'\\u0e00-\\u0eff\\u1000-\\u109f\\u1100-\\u11ff\\u1780-\\u17ff\\u3031-\\u3035'
+        '\\u3040-\\u312f\\ua000-\\ua4cf\\ua960-\\ua97f\\uac00-\\ud7a3'
 $function$;
 
 comment on function strongroom_private.phonetic_characters() is

@@ -14,7 +14,7 @@ AS $function$
         regexp_replace(
             strongroom_private.fold_text(p_text) collate "C",
             format('([%s]+)', strongroom_private.dense_characters()),
-            ' \1 ',
+            E' \\1 ',
             'g'
         ),
         format('[%s]+', strongroom_private.separating_characters())

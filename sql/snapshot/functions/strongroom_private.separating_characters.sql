@@ -6,10 +6,12 @@ CREATE OR REPLACE FUNCTION strongroom_private.separating_characters()
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-    select '\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u00d7\u00f7\u0300-\u036f'
-        '\u05be\u05c0\u05c3\u05c6\u05f3\u05f4\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965'
-        '\u2000-\u20ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d-\u303f\u30fb'
-        '\ufe00-\ufe6f\ufeff\ufff0-\uffff\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff'
+    select E'\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u00bf'
+        '\\u00d7\\u00f7\\u0300-\\u036f'
+        '\\u05be\\u05c0\\u05c3\\u05c6\\u05f3\\u05f4\\u060c'
+        '\\u061b\\u061f\\u066a-\\u066d\\u06d4\\u0964\\u0965'
+        '\\u2000-\\u20ff\\u2e00-\\u2e7f\\u3000-\\u3004\\u3008-\\u3020\\u3030\\u303d-\\u303f\\u30fb'
+        '\\ufe00-\\ufe6f\\ufeff\\ufff0-\\uffff\\U0001f3fb-\\U0001f3ff\\U000e0000-\\U000e0fff'
 $function$;
 
 comment on function strongroom_private.separating_characters() is

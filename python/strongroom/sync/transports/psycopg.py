@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from strongroom.transports.base import Arguments, storable
 from strongroom.transports.psycopg import (
     ATTEMPTS,
     T,
+    _in_all_characters,
     _is_worth_repeating,
     _parameters,
     _statement,
@@ -35,8 +36,9 @@ Pool = ConnectionPool[Any]
 
 def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
     statement = _statement(function, tuple(arguments))
-    cursor = connection.execute(statement, _parameters(arguments))
-    row = cursor.fetchone()
+    with _in_all_characters(connection):
+        cursor = connection.execute(statement, _parameters(arguments))
+        row = cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
 
 
@@ -45,8 +47,9 @@ def _execute_for_bytes(
 ) -> tuple[str, dict[str, bytes]]:
     statement = _statement_for_bytes(function, tuple(arguments))
     # In binary, so that bytes are neither written as text nor read from it.
-    cursor = connection.execute(statement, _parameters(arguments), binary=True)
-    row = cursor.fetchone()
+    with _in_all_characters(connection):
+        cursor = connection.execute(statement, _parameters(arguments), binary=True)
+        row = cursor.fetchone()
     if row is None:
         return "[]", {}
     return cast("str", row[0]), dict(zip(row[1], row[2], strict=True))
@@ -56,7 +59,12 @@ class PoolTransport:
     """Calls on connections of a pool: one round trip each, retried within a bound."""
 
     def __init__(
-        self, pool: Pool, *, text_policy: TextPolicy = "reject", timeout: float = 30.0
+        self,
+        pool: Pool,
+        *,
+        text_policy: TextPolicy = "reject",
+        timeout: float = 30.0,
+        failures: Sequence[psycopg.Error] = (),
     ) -> None:
         """Use a pool that is open.
 
@@ -64,7 +72,9 @@ class PoolTransport:
             pool: ours or the caller's.
             text_policy: what to do with text that PostgreSQL cannot hold.
             timeout: seconds that one call may take in all, with its retries.
+            failures: why a pool of ours cannot connect, as long as it cannot.
         """
+        self._failures = failures
         self.pool = pool
         self.text_policy: TextPolicy = text_policy
         self._timeout = timeout
@@ -111,7 +121,7 @@ class PoolTransport:
                 finally:
                     unit.end()
         except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
-            raise translated(error) from error
+            raise translated(error, self._failures) from error
 
     def _with_retries(self, once: Callable[[], T]) -> T:
         try:
@@ -125,7 +135,7 @@ class PoolTransport:
                     # Full jitter: 0 to 50, 100, 200, 400 milliseconds.
                     blocking.sleep(random.uniform(0, 0.05 * 2 ** (attempt - 1)))  # noqa: S311
         except (psycopg.Error, OSError, TimeoutError) as error:
-            raise translated(error) from error
+            raise translated(error, self._failures, self._timeout) from error
         raise AssertionError
 
 
