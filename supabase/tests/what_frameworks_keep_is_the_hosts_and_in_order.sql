@@ -2,7 +2,7 @@
 -- written over or taken away only where the framework says so.
 begin;
 \ir support/stories.psql
-select plan(10);
+select plan(11);
 select stories.found_a_world();
 
 select stories.become_user('ada', 'acme');
@@ -27,11 +27,24 @@ select results_eq(
             a.outcome
         from strongroom.append_framework_records(
             'acme', 'stories', '{private}',
-            '[{"key": "z", "content": 1}, {"key": "a", "content": 2}, {"key": "b", "data": "AA=="}]'
+            '[{"key": "z", "content": 1}, {"key": "a", "content": 2}, {"key": "b", "data": 0}]',
+            p_data => array['\x00'::bytea]
         ) as a
     $$,
     $$ values ('z', 2::bigint, 'inserted'), ('a', 1, 'conflict'), ('b', 3, 'inserted') $$,
     'an append gives the next places, and says what it did not do'
+);
+select is(
+    stories.outcome(
+        $$
+            select strongroom.append_framework_records(
+                'acme', 'stories', '{private}', '[{"key": "c", "data": 1}]',
+                p_data => array['\x00'::bytea]
+            )
+        $$
+    ),
+    'SR001',
+    'the bytes that a record names must come with it'
 );
 select results_eq(
     $$
