@@ -102,6 +102,7 @@ drop function strongroom_private.caller_kind;
 drop function strongroom_private.role_kind;
 drop function strongroom_private.check_keys;
 drop function strongroom_private.check_text;
+drop function strongroom_private.find_moment;
 drop function strongroom_private.check_moment;
 drop function strongroom_private.check_limit;
 drop function strongroom_private.check_object;
@@ -109,6 +110,9 @@ drop function strongroom_private.check_choice;
 drop function strongroom_private.check_ids;
 drop function strongroom_private.check_optional_id;
 drop function strongroom_private.check_id;
+drop function strongroom_private.is_wide;
+drop function strongroom_private.check_optional_name;
+drop function strongroom_private.check_name;
 drop function strongroom_private.fail;
 drop function strongroom_private.error_codes;
 

@@ -555,6 +555,12 @@ begin
             return array['invalid_argument', v_name, 'must be a text of 1 to 255 characters'];
         elsif char_length(p_message ->> v_name) > 255 then
             return array['limit_exceeded', v_name, 'has more than 255 characters'];
+        elsif strongroom_private.is_wide(p_message ->> v_name) then
+            return array[
+                'limit_exceeded',
+                v_name,
+                'has more than 765 bytes of more than 60 different characters'
+            ];
         end if;
     end loop;
     if coalesce(jsonb_typeof(p_message -> 'turn'), 'null') <> 'null' and not (
@@ -1021,7 +1027,7 @@ begin
     end if;
     perform strongroom_private.check_id('agent_id', p_agent_id);
     perform strongroom_private.check_choice('agent_policy', p_agent_policy, '{pinned,latest}');
-    if (p_agent_policy = 'pinned') <> (coalesce(p_agent_version, 0) > 0) then
+    if (p_agent_policy = 'pinned') <> (p_agent_version is not null) or p_agent_version < 1 then
         perform strongroom_private.fail(
             'invalid_argument',
             'agent_version is needed when the policy is pinned, and only then; versions start at 1',
@@ -1104,7 +1110,7 @@ begin
     end if;
     perform strongroom_private.check_id('conversation_id', v_id);
     perform strongroom_private.check_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     perform strongroom_private.check_optional_id('external_ref', p_external_ref);
     perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
     perform strongroom_private.check_ids('participant_ids', p_participant_ids);
@@ -1343,7 +1349,7 @@ begin
     );
     perform strongroom_private.check_text('changes.title', p_changes -> 'title');
     perform strongroom_private.check_text('changes.external_ref', p_changes -> 'external_ref');
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_name('changes.title', p_changes ->> 'title');
     perform strongroom_private.check_optional_id(
         'changes.external_ref', p_changes ->> 'external_ref'
     );
@@ -3379,7 +3385,7 @@ begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_id('fork_id', v_fork_id);
     perform strongroom_private.check_optional_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     v_digest := strongroom_private.digest(jsonb_build_array(
         'fork', p_conversation_id, p_up_to_position, p_owner_id, p_title
     ));

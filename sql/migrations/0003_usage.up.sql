@@ -275,6 +275,12 @@ begin
                 return array['invalid_argument', v_field, 'is empty'];
             elsif char_length(v_value #>> '{}') > 255 then
                 return array['limit_exceeded', v_field, 'has more than 255 characters'];
+            elsif strongroom_private.is_wide(v_value #>> '{}') then
+                return array[
+                    'limit_exceeded',
+                    v_field,
+                    'has more than 765 bytes of more than 60 different characters'
+                ];
             elsif p_of_run and v_field in ('run_id', 'conversation_id') then
                 return array['invalid_argument', v_field, 'comes from the run'];
             elsif v_is_correction and v_field not in ('id', 'corrects_id') then
@@ -318,22 +324,16 @@ begin
                 return array['limit_exceeded', v_field, 'has more than 16384 bytes'];
             end if;
         elsif v_field = 'occurred_at' then
-            begin
-                v_moment := (v_value #>> '{}')::timestamptz;
-            exception
-                when data_exception then
-                    v_moment := null;
-            end;
-            if jsonb_typeof(v_value) <> 'string'
-                or coalesce(
-                    v_moment not between '0001-01-01 00:00:00+00'::timestamptz
-                        and '9999-12-31 00:00:00+00'::timestamptz,
-                    true
-                )
-            then
+            v_moment := strongroom_private.find_moment(v_value);
+            if v_moment is null then
                 return array[
-                    'invalid_argument', v_field, 'must be a moment of the years 1 to 9999'
+                    'invalid_argument',
+                    v_field,
+                    'must be a moment in ISO 8601 with its distance from UTC, such as'
+                    ' 2030-01-31T12:00:00Z'
                 ];
+            elsif v_moment < '0001-01-01 00:00:00+00'::timestamptz then
+                return array['invalid_argument', v_field, 'is before 0001-01-01'];
             elsif v_moment > clock_timestamp() + interval '5 minutes' then
                 return array[
                     'invalid_argument', v_field, 'is more than 5 minutes in the future'

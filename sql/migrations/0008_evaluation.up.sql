@@ -337,7 +337,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('case_id', v_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_optional_id('suite', p_suite);
     perform strongroom_private.check_payload('input', v_input);
     perform strongroom_private.check_payload('expected', v_expected);
@@ -420,7 +420,7 @@ begin
     perform strongroom_private.check_expected_version(p_expected_version);
     perform strongroom_private.check_optional_id('write_id', p_write_id);
     if p_changes ? 'name' then
-        perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
+        perform strongroom_private.check_name('changes.name', p_changes ->> 'name');
     end if;
     perform strongroom_private.check_payload('changes.input', p_changes -> 'input');
     perform strongroom_private.check_payload('changes.expected', p_changes -> 'expected');
@@ -923,7 +923,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('run_id', v_id);
-    perform strongroom_private.check_optional_id('name', p_name);
+    perform strongroom_private.check_optional_name('name', p_name);
     perform strongroom_private.check_optional_id('agent_id', p_agent_id);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     perform strongroom_private.check_case_references(p_cases);

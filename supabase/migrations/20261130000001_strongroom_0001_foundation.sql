@@ -148,7 +148,7 @@ comment on function strongroom_private.fail(text, text, jsonb, text) is
 -- ---------------------------------------------------------------------------------------------
 -- Each one names the field. They run before anything is written.
 
-create function strongroom_private.check_id(p_field text, p_value text)
+create function strongroom_private.check_name(p_field text, p_value text)
 returns void
 language plpgsql
 immutable
@@ -172,8 +172,67 @@ begin
     end if;
 end
 $$;
+comment on function strongroom_private.check_name(text, text) is
+    'A name that people read must be there and have 1 to 255 characters. Errors: SR001, SR004.';
+
+create function strongroom_private.check_optional_name(p_field text, p_value text)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_value is not null then
+        perform strongroom_private.check_name(p_field, p_value);
+    end if;
+end
+$$;
+comment on function strongroom_private.check_optional_name(text, text) is
+    'A name that people read, which may be missing. Errors: SR001, SR004.';
+
+create function strongroom_private.is_wide(p_value text)
+returns boolean
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select case
+        when octet_length(p_value) <= 765 then false
+        else (
+            select count(distinct c.letter) > 60
+            from regexp_split_to_table(p_value, '') as c (letter)
+        )
+    end
+$$;
+comment on function strongroom_private.is_wide(text) is
+    'Whether three such texts do not fit into one entry of an index: more than 765 bytes, and of'
+    ' too many different characters to become fewer by compression.';
+
+create function strongroom_private.check_id(p_field text, p_value text)
+returns void
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_value is null or p_value = '' or char_length(p_value) > 255 then
+        perform strongroom_private.check_name(p_field, p_value);
+    elsif strongroom_private.is_wide(p_value) then
+        perform strongroom_private.fail(
+            'limit_exceeded',
+            format(
+                '%s has %s bytes; with more than 60 different characters at most 765 are allowed',
+                p_field, octet_length(p_value)
+            ),
+            jsonb_build_object('path', p_field, 'limit', 765, 'actual', octet_length(p_value)),
+            'Use a shorter text, for example a hash of the long one.'
+        );
+    end if;
+end
+$$;
 comment on function strongroom_private.check_id(text, text) is
-    'An id, name or key must be there and have 1 to 255 characters. Errors: SR001, SR004.';
+    'An id or key must be there, have 1 to 255 characters, and fit into an index (see is_wide).'
+    ' Errors: SR001, SR004.';
 
 create function strongroom_private.check_optional_id(p_field text, p_value text)
 returns void
@@ -188,7 +247,7 @@ begin
 end
 $$;
 comment on function strongroom_private.check_optional_id(text, text) is
-    'An id, name or key that may be missing. Errors: SR001, SR004.';
+    'An id or key that may be missing. Errors: SR001, SR004.';
 
 create function strongroom_private.check_ids(p_field text, p_values text[])
 returns void
@@ -309,7 +368,7 @@ begin
     then
         perform strongroom_private.fail(
             'invalid_argument',
-            format('%s must be a moment of the years 1 to 9999', p_field),
+            format('%s must be a moment from 0001-01-01 to 9999-12-31 00:00 UTC', p_field),
             jsonb_build_object('path', p_field, 'actual', p_value::text),
             'Leave it out for no limit.'
         );
@@ -318,6 +377,31 @@ end
 $$;
 comment on function strongroom_private.check_moment(text, timestamptz) is
     'A moment, where there is one, is a finite one. Errors: SR001.';
+
+create function strongroom_private.find_moment(p_value jsonb)
+returns timestamptz
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Without its distance from UTC it would be another moment in each session's time zone; and a
+    -- cast also takes now, tomorrow and 1/2/2030.
+    if jsonb_typeof(p_value) = 'string'
+        and p_value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?'
+            '([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'
+    then
+        return (p_value #>> '{}')::timestamptz;
+    end if;
+    return null;
+exception
+    when data_exception then
+        return null;
+end
+$$;
+comment on function strongroom_private.find_moment(jsonb) is
+    'The moment that a JSON text names in ISO 8601 with its distance from UTC; null when it does'
+    ' not.';
 
 create function strongroom_private.check_limit(p_limit integer)
 returns void
@@ -1982,7 +2066,7 @@ begin
         );
     end if;
     perform strongroom_private.enter_tenant(p_tenant_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     v_digest := strongroom_private.digest(jsonb_build_array(p_name, p_metadata));
 
@@ -2086,7 +2170,7 @@ begin
     perform strongroom_private.check_text('changes.name', p_changes -> 'name');
     perform strongroom_private.check_optional_id('write_id', p_write_id);
     if p_changes ? 'name' then
-        perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
+        perform strongroom_private.check_name('changes.name', p_changes ->> 'name');
     end if;
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
@@ -3059,6 +3143,12 @@ begin
                 return array['invalid_argument', v_field, 'is empty'];
             elsif char_length(v_value #>> '{}') > 255 then
                 return array['limit_exceeded', v_field, 'has more than 255 characters'];
+            elsif strongroom_private.is_wide(v_value #>> '{}') then
+                return array[
+                    'limit_exceeded',
+                    v_field,
+                    'has more than 765 bytes of more than 60 different characters'
+                ];
             elsif v_field = 'action' and v_value #>> '{}' !~ E'^[a-z][a-z_]*\\.[a-z][a-z_]*$' then
                 return array['invalid_argument', v_field, 'must be a noun.verb in lower case'];
             end if;
@@ -4000,6 +4090,9 @@ select strongroom_private.publish_grant(
     '{
         strongroom_private.error_codes,
         strongroom_private.fail,
+        strongroom_private.is_wide,
+        strongroom_private.check_name,
+        strongroom_private.check_optional_name,
         strongroom_private.check_id,
         strongroom_private.check_optional_id,
         strongroom_private.check_ids,
@@ -4007,6 +4100,7 @@ select strongroom_private.publish_grant(
         strongroom_private.check_object,
         strongroom_private.check_text,
         strongroom_private.check_moment,
+        strongroom_private.find_moment,
         strongroom_private.check_limit,
         strongroom_private.check_keys,
         strongroom_private.check_page,

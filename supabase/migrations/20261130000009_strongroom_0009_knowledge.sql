@@ -689,7 +689,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('collection_id', v_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_language(p_language);
     perform strongroom_private.check_embedding_model(
         p_embedding_model, p_embedding_version, p_embedding_dimensions
@@ -796,7 +796,7 @@ begin
     );
     perform strongroom_private.check_text('changes.name', p_changes -> 'name');
     if p_changes ? 'name' then
-        perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
+        perform strongroom_private.check_name('changes.name', p_changes ->> 'name');
     end if;
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
@@ -915,7 +915,7 @@ declare
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
-    perform strongroom_private.check_optional_id('name', p_name);
+    perform strongroom_private.check_optional_name('name', p_name);
     v_keys := strongroom_private.decode_cursor(
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
@@ -2035,7 +2035,7 @@ begin
     perform strongroom_private.check_id('external_ref', p_external_ref);
     perform strongroom_private.check_optional_id('source_id', p_source_id);
     perform strongroom_private.check_id('source_type', p_source_type);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     perform strongroom_private.check_uri('uri', p_uri);
     perform strongroom_private.check_optional_id('file_id', p_file_id);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
@@ -2250,7 +2250,7 @@ begin
     );
     perform strongroom_private.check_text('changes.title', p_changes -> 'title');
     perform strongroom_private.check_text('changes.uri', p_changes -> 'uri');
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_name('changes.title', p_changes ->> 'title');
     perform strongroom_private.check_uri('changes.uri', p_changes ->> 'uri');
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);

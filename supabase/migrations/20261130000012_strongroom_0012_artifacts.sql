@@ -896,7 +896,7 @@ begin
     perform strongroom_private.check_id('name', p_name);
     perform strongroom_private.check_optional_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_optional_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     perform strongroom_private.check_provenance(p_provenance, p_claim_token);
     if num_nonnulls(p_conversation_id, p_owner_id) <> 1 then
@@ -1396,7 +1396,7 @@ begin
     perform strongroom_private.check_optional_id('write_id', p_write_id);
     perform strongroom_private.check_keys('changes', p_changes, '{title,metadata}');
     perform strongroom_private.check_text('changes.title', p_changes -> 'title');
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_name('changes.title', p_changes ->> 'title');
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
     end if;
@@ -2132,7 +2132,7 @@ begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_optional_id('run_id', p_run_id);
     perform strongroom_private.check_optional_id('tool_call_id', p_tool_call_id);
-    perform strongroom_private.check_optional_id('tool_name', p_tool_name);
+    perform strongroom_private.check_optional_name('tool_name', p_tool_name);
     perform strongroom_private.check_moment('expires_at', p_expires_at);
     select c.*
     into strict v_content

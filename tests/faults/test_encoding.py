@@ -185,3 +185,40 @@ async def test_a_count_is_made_in_the_database_b43(store: Strongroom, admin: Con
         "select count(*) from strongroom.messages where conversation_id = %s", [talk.id]
     )
     assert await cursor.fetchone() == (1500,)
+
+
+AMBIGUOUS = ["now", "tomorrow", "infinity", "2/3/2026 10:00Z", "2026-02-03", "2026-02-03T10:00:00"]
+
+
+async def test_a_moment_is_the_same_in_every_time_zone(
+    database: Database, store: Strongroom
+) -> None:
+    """What a cast takes, and each session reads otherwise, is refused; what is clear is one moment."""
+    talk = await new_talk(store)
+    calls = {
+        "events[0].occurred_at": "select strongroom.record_usage("
+        "%(t)s, jsonb_build_array(jsonb_build_object('occurred_at', %(x)s::text)))",
+        "fact.expires_at": "select strongroom.put_memory(%(t)s, 'ada', jsonb_build_object("
+        "'text', 'x', 'source', 'extracted', 'expires_at', %(x)s::text))",
+    }
+    with database.connect(user=database.host) as connection:
+        for zone, style in (("Asia/Kolkata", "German"), ("America/New_York", "SQL, MDY")):
+            connection.execute(f"set timezone = '{zone}'; set datestyle = '{style}'".encode())
+            for path, call in calls.items():
+                for text in [*AMBIGUOUS, "2026-02-30T10:00:00Z", "0000-01-01T00:00:00Z", ""]:
+                    with pytest.raises(psycopg.Error) as caught:
+                        connection.execute(call.encode(), {"t": talk.tenant_id, "x": text})
+                    assert caught.value.sqlstate == InvalidArgument.code, text
+                    assert json.loads(caught.value.diag.message_detail or "")["path"] == path
+            for text in (
+                "2026-02-03T10:00:00Z",
+                "2026-02-03 05:00-05",
+                "2026-02-03t15:30:00.0+05:30",
+            ):
+                connection.execute(
+                    calls["events[0].occurred_at"].encode(), {"t": talk.tenant_id, "x": text}
+                )
+    (day,) = (await store.usage.rollup(tenant_id=talk.tenant_id, by="day")).items
+    assert (day.key, day.event_count) == ("2026-02-03", 6)
+    moments = {use.occurred_at for use in (await store.usage.list(tenant_id=talk.tenant_id)).items}
+    assert len(moments) == 1

@@ -162,7 +162,13 @@ async def test_grants_that_a_host_gives(adapter: Adapter) -> None:
     assert (grant.scope, grant.granted_by) == ("conversation", "admin")
     assert await port.find_active_grant(**asked_for) == grant
     assert await port.grant(**given, conversation_id=talk.id, grant_id="g") == grant
-    for other in ({"conversation_id": None}, {"tool_name": "other"}, {"principal_id": "bob"}):
+    for other in (
+        {"conversation_id": None},
+        {"tool_name": "other"},
+        {"principal_id": "bob"},
+        {"granted_by": "bob"},
+        {"expires_at": PAST},
+    ):
         with pytest.raises(AlreadyExists):
             await port.grant(**{**given, "conversation_id": talk.id, "grant_id": "g", **other})
     with pytest.raises(NotFound):

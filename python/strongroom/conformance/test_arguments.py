@@ -38,7 +38,12 @@ from strongroom.models import (
     AgentBinding,
     Conversation,
     FilePart,
+    MemoryContext,
+    NewAuditEvent,
+    NewChunk,
+    NewFrameworkRecord,
     NewMessage,
+    NewUsage,
     StatusPart,
     TextPart,
     ToolCallPart,
@@ -105,8 +110,11 @@ async def _check_ids(adapter: Adapter, path: str, call: Call, empty: list[str | 
     before = await store.conversations.get(**at(talk))
     # Random text, so that compression cannot make it fit into an index again.
     letters = string.ascii_letters + "äöüß€😀"
-    for length in (256, 5_000):
-        long = "".join(random.choices(letters, k=length))
+    longs = ["".join(random.choices(letters, k=length)) for length in (256, 5_000)]
+    if path not in {"name", "title"}:
+        # As a key it is in entries of indexes, with two others of this size.
+        longs.append("".join(map(chr, random.choices(range(0x20000, 0x2A6D0), k=192))))
+    for long in longs:
         with pytest.raises(LimitExceeded) as caught:
             await call(store, talk, long)
         assert caught.value.detail["path"] == path
@@ -121,14 +129,20 @@ async def _check_ids(adapter: Adapter, path: str, call: Call, empty: list[str | 
 
 async def test_ids_of_255_characters_work_everywhere_b53(adapter: Adapter) -> None:
     store = adapter.store
-    # Four bytes a character: the longest index entries there can be.
-    ids = ["".join(random.choices("😀😁😂🤣😃😄😅😆😉😊", k=255)) for _ in range(6)]
+    # The longest index entries there can be: three bytes a character at random, which compression
+    # does not make fewer, and four bytes, of as many different characters as it can deal with.
+    han, rare = range(0x4E00, 0x9FFF), random.sample(range(0x20000, 0x2A6D0), 60)
+    ids = ["".join(map(chr, random.choices(letters, k=255))) for letters in (han, rare) * 3]
     tenant_id, talk_id, owner, ref, message_id, summary_id = ids
     await store.tenants.create(tenant_id=tenant_id, name=owner)
     where = Where(tenant_id=tenant_id, conversation_id=talk_id)
     try:
         await store.conversations.create(
-            **where, owner_id=owner, external_ref=ref, title=ref, participant_ids=[ref, owner]
+            **where,
+            owner_id=owner,
+            external_ref=ref,
+            title="😀" * 255,
+            participant_ids=[ref, owner],
         )
         new = said("x", id=message_id, author_id=owner, run_id=ref)
         for outcome in ("inserted", "duplicate"):
@@ -147,6 +161,66 @@ async def test_ids_of_255_characters_work_everywhere_b53(adapter: Adapter) -> No
         first = await store.conversations.list(tenant_id=tenant_id, limit=1)
         rest = await store.conversations.list(tenant_id=tenant_id, after=first.next_cursor)
         assert {talk.id for talk in (*first.items, *rest.items)} == {talk_id, owner}
+        usage = NewUsage(
+            id=message_id,
+            conversation_id=talk_id,
+            run_id=ref,
+            step_id=owner,
+            principal_id=owner,
+            agent_id=ref,
+            model=ref,
+            input_tokens=1,
+        )
+        await store.usage.record(tenant_id=tenant_id, events=[usage])
+        await store.jobs.enqueue(
+            tenant_id=tenant_id, kind=ref, queue=ref, job_id=talk_id, dedupe_key=owner
+        )
+        await store.locks.acquire(tenant_id=tenant_id, name=ref, owner_id=owner)
+        run = await store.runs.create(**where, run_id=ref)
+        await store.runs.claim(tenant_id=tenant_id, run_id=run.id, worker_id=owner)
+        await store.interactions.grant(**where, principal_id=owner, tool_name=ref, granted_by=ref)
+        await store.principal_memory.put(
+            tenant_id=tenant_id,
+            principal_id=owner,
+            memory_id=ref,
+            key=ref,
+            text="x",
+            source="extracted",
+        )
+        await store.artifacts.create(**where, name=owner, artifact_id=ref, text="x")
+        await store.tool_outputs.put(**where, text="x", run_id=ref, tool_call_id=owner)
+        context = MemoryContext(session_id=ref, user_id=owner)
+        await store.memory.append(
+            tenant_id=tenant_id,
+            context=context,
+            run_id=ref,
+            turn=1,
+            messages=[{"id": ref}],
+            append_id=owner,
+        )
+        docs = await store.knowledge.create_collection(
+            tenant_id=tenant_id, name=ref, collection_id=ref
+        )
+        await store.knowledge.replace_source(
+            tenant_id=tenant_id,
+            collection_id=docs.id,
+            external_ref=owner,
+            source_id=talk_id,
+            chunks=[NewChunk(content="x")],
+            auth_subjects=[f"principal:{owner}"],
+        )
+        await store.evaluations.create_case(
+            tenant_id=tenant_id, name=ref, case_id=ref, suite=owner, input=1
+        )
+        event = NewAuditEvent(id=ref, action="a.b", record=owner, record_id=talk_id, actor_id=owner)
+        await store.audit.append(tenant_id=tenant_id, events=[event])
+        await store.frameworks.append(
+            tenant_id=tenant_id,
+            framework="suite",
+            path=[ref[:240]],
+            principal_id=owner,
+            records=[NewFrameworkRecord(key=owner, content=1)],
+        )
     finally:
         await store.tenants.purge(tenant_id=tenant_id)
 

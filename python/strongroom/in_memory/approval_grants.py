@@ -32,7 +32,7 @@ def grant_approval(
     grant = store_grant(
         tables, grant_id=grant_id, conversation_id=conversation_id, interaction_id=None, **given
     )
-    same = ("principal_id", "tool_name")
+    same = ("principal_id", "tool_name", "granted_by", "expires_at")
     if grant.conversation_id != conversation_id or any(
         getattr(grant, name) != given[name] for name in same
     ):

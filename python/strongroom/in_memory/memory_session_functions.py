@@ -36,7 +36,7 @@ from strongroom.models.pages import Direction, Page
 
 ERROR_BYTES = 65_536
 FAILED_BYTES = 16_777_216
-_ID_CHARACTERS = 255
+_ID_BYTES = 255
 
 
 def own_id(message: JsonValue) -> str | None:
@@ -44,7 +44,7 @@ def own_id(message: JsonValue) -> str | None:
     found = message.get("id") if isinstance(message, dict) else None
     if not isinstance(found, str) or not found:
         return None
-    if len(found) <= _ID_CHARACTERS:
+    if len(found.encode()) <= _ID_BYTES:
         return found
     return f"sha256:{hashlib.sha256(found.encode()).hexdigest()}"
 

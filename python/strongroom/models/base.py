@@ -18,7 +18,7 @@ from pydantic import (
     ValidationError,
 )
 from pydantic import JsonValue as JsonValue
-from pydantic_core import PydanticKnownError, core_schema
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from strongroom.models.json_values import check_json, check_json_object, check_text
 from strongroom.models.validation import argument_error
@@ -39,6 +39,10 @@ class _TextSchema:
         return {"type": "string"}
 
 
+_INDEXED_BYTES = 765
+_COMPRESSIBLE = 60  # different characters, of which a database's compression makes two thirds
+
+
 class BoundedText:
     """Text with a least and a largest number of characters, lone surrogates included, as in _TextSchema.
 
@@ -46,10 +50,11 @@ class BoundedText:
     say what to do about it.
     """
 
-    def __init__(self, least: int, most: int) -> None:
-        """Allow this many characters."""
+    def __init__(self, least: int, most: int, *, is_indexed: bool = False) -> None:
+        """Allow this many characters, and of a key only what fits into an index."""
         self._least = least
         self._most = most
+        self._is_indexed = is_indexed
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         """Read JSON at full speed, and check what Python gives by hand."""
@@ -70,6 +75,15 @@ class BoundedText:
             raise PydanticKnownError("string_too_short", {"min_length": self._least})
         if len(text) > self._most:
             raise PydanticKnownError("string_too_long", {"max_length": self._most})
+        if self._is_indexed and not text.isascii():
+            size = len(text.encode(errors="surrogatepass"))
+            if size > _INDEXED_BYTES and len(set(text)) > _COMPRESSIBLE:
+                raise PydanticCustomError(
+                    "limit_exceeded",
+                    "has {actual} bytes; with more than 60 different characters at most {limit} are"
+                    " allowed",
+                    {"limit": _INDEXED_BYTES, "actual": size},
+                )
         return text
 
 
@@ -116,8 +130,9 @@ Json = Annotated[JsonValue, _JsonSchema]
 JsonObject = Annotated[dict[str, JsonValue], _JsonObjectSchema]
 """A JSON object."""
 
-Id = Annotated[str, BoundedText(1, 255)]
-"""An id, name or key: 1 to 255 characters."""
+Id = Annotated[str, BoundedText(1, 255, is_indexed=True)]
+"""An id or key: 1 to 255 characters, three of which fit into an index: at most 765 bytes in UTF-8 when
+there are more than 60 different characters."""
 
 Name = Annotated[str, BoundedText(1, 255)]
 """A name that people read: 1 to 255 characters."""

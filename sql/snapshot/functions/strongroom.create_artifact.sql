@@ -19,7 +19,7 @@ begin
     perform strongroom_private.check_id('name', p_name);
     perform strongroom_private.check_optional_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_optional_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     perform strongroom_private.check_provenance(p_provenance, p_claim_token);
     if num_nonnulls(p_conversation_id, p_owner_id) <> 1 then

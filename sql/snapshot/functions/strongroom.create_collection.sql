@@ -12,7 +12,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('collection_id', v_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_language(p_language);
     perform strongroom_private.check_embedding_model(
         p_embedding_model, p_embedding_version, p_embedding_dimensions

@@ -22,7 +22,7 @@ begin
     end if;
     perform strongroom_private.check_id('conversation_id', v_id);
     perform strongroom_private.check_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     perform strongroom_private.check_optional_id('external_ref', p_external_ref);
     perform strongroom_private.check_choice('visibility', p_visibility, '{private,tenant}');
     perform strongroom_private.check_ids('participant_ids', p_participant_ids);

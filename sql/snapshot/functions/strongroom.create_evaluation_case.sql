@@ -16,7 +16,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('case_id', v_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_optional_id('suite', p_suite);
     perform strongroom_private.check_payload('input', v_input);
     perform strongroom_private.check_payload('expected', v_expected);

@@ -12,7 +12,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('skill_id', v_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_description('description', p_description);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     v_digest := strongroom_private.digest(jsonb_build_array(p_name, p_description, p_metadata));

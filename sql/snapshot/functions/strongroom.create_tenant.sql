@@ -16,7 +16,7 @@ begin
         );
     end if;
     perform strongroom_private.enter_tenant(p_tenant_id);
-    perform strongroom_private.check_id('name', p_name);
+    perform strongroom_private.check_name('name', p_name);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     v_digest := strongroom_private.digest(jsonb_build_array(p_name, p_metadata));
 

@@ -16,7 +16,7 @@ begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_id('fork_id', v_fork_id);
     perform strongroom_private.check_optional_id('owner_id', p_owner_id);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     v_digest := strongroom_private.digest(jsonb_build_array(
         'fork', p_conversation_id, p_up_to_position, p_owner_id, p_title
     ));

@@ -56,7 +56,9 @@ begin
         and g.id = v_id
         and g.principal_id = p_principal_id
         and g.tool_name = p_tool_name
-        and g.conversation_id is not distinct from p_conversation_id;
+        and g.conversation_id is not distinct from p_conversation_id
+        and g.granted_by is not distinct from p_granted_by
+        and g.expires_at is not distinct from p_expires_at;
     if not found then
         perform strongroom_private.fail(
             'already_exists', 'a grant with this id has other content',

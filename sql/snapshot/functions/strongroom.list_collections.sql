@@ -16,7 +16,7 @@ declare
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
-    perform strongroom_private.check_optional_id('name', p_name);
+    perform strongroom_private.check_optional_name('name', p_name);
     v_keys := strongroom_private.decode_cursor(
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),

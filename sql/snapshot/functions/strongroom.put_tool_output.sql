@@ -17,7 +17,7 @@ begin
     perform strongroom_private.check_id('conversation_id', p_conversation_id);
     perform strongroom_private.check_optional_id('run_id', p_run_id);
     perform strongroom_private.check_optional_id('tool_call_id', p_tool_call_id);
-    perform strongroom_private.check_optional_id('tool_name', p_tool_name);
+    perform strongroom_private.check_optional_name('tool_name', p_tool_name);
     perform strongroom_private.check_moment('expires_at', p_expires_at);
     select c.*
     into strict v_content

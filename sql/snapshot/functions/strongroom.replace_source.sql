@@ -18,7 +18,7 @@ begin
     perform strongroom_private.check_id('external_ref', p_external_ref);
     perform strongroom_private.check_optional_id('source_id', p_source_id);
     perform strongroom_private.check_id('source_type', p_source_type);
-    perform strongroom_private.check_optional_id('title', p_title);
+    perform strongroom_private.check_optional_name('title', p_title);
     perform strongroom_private.check_uri('uri', p_uri);
     perform strongroom_private.check_optional_id('file_id', p_file_id);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);

@@ -14,7 +14,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('run_id', v_id);
-    perform strongroom_private.check_optional_id('name', p_name);
+    perform strongroom_private.check_optional_name('name', p_name);
     perform strongroom_private.check_optional_id('agent_id', p_agent_id);
     perform strongroom_private.check_object('metadata', p_metadata, 16384);
     perform strongroom_private.check_case_references(p_cases);

@@ -15,7 +15,7 @@ begin
     perform strongroom_private.check_optional_id('write_id', p_write_id);
     perform strongroom_private.check_keys('changes', p_changes, '{title,metadata}');
     perform strongroom_private.check_text('changes.title', p_changes -> 'title');
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_name('changes.title', p_changes ->> 'title');
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);
     end if;

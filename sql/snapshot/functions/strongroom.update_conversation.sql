@@ -13,7 +13,7 @@ begin
     );
     perform strongroom_private.check_text('changes.title', p_changes -> 'title');
     perform strongroom_private.check_text('changes.external_ref', p_changes -> 'external_ref');
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_name('changes.title', p_changes ->> 'title');
     perform strongroom_private.check_optional_id(
         'changes.external_ref', p_changes ->> 'external_ref'
     );

@@ -17,7 +17,7 @@ begin
     perform strongroom_private.check_expected_version(p_expected_version);
     perform strongroom_private.check_optional_id('write_id', p_write_id);
     if p_changes ? 'name' then
-        perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
+        perform strongroom_private.check_name('changes.name', p_changes ->> 'name');
     end if;
     perform strongroom_private.check_payload('changes.input', p_changes -> 'input');
     perform strongroom_private.check_payload('changes.expected', p_changes -> 'expected');

@@ -19,7 +19,7 @@ begin
     );
     perform strongroom_private.check_text('changes.title', p_changes -> 'title');
     perform strongroom_private.check_text('changes.uri', p_changes -> 'uri');
-    perform strongroom_private.check_optional_id('changes.title', p_changes ->> 'title');
+    perform strongroom_private.check_optional_name('changes.title', p_changes ->> 'title');
     perform strongroom_private.check_uri('changes.uri', p_changes ->> 'uri');
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);

@@ -12,7 +12,7 @@ begin
     end if;
     perform strongroom_private.check_id('agent_id', p_agent_id);
     perform strongroom_private.check_choice('agent_policy', p_agent_policy, '{pinned,latest}');
-    if (p_agent_policy = 'pinned') <> (coalesce(p_agent_version, 0) > 0) then
+    if (p_agent_policy = 'pinned') <> (p_agent_version is not null) or p_agent_version < 1 then
         perform strongroom_private.fail(
             'invalid_argument',
             'agent_version is needed when the policy is pinned, and only then; versions start at 1',

@@ -16,7 +16,7 @@ begin
         'changes.description', p_changes ->> 'description'
     );
     if p_changes ? 'name' then
-        perform strongroom_private.check_id('changes.name', p_changes ->> 'name');
+        perform strongroom_private.check_name('changes.name', p_changes ->> 'name');
     end if;
     if p_changes ? 'metadata' then
         perform strongroom_private.check_object('changes.metadata', p_changes -> 'metadata', 16384);

@@ -7,18 +7,16 @@ CREATE OR REPLACE FUNCTION strongroom_private.check_id(p_field text, p_value tex
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-    if p_value is null or p_value = '' then
-        perform strongroom_private.fail(
-            'invalid_argument',
-            format('%s is required', p_field),
-            jsonb_build_object('path', p_field),
-            'Give a text of 1 to 255 characters.'
-        );
-    elsif char_length(p_value) > 255 then
+    if p_value is null or p_value = '' or char_length(p_value) > 255 then
+        perform strongroom_private.check_name(p_field, p_value);
+    elsif strongroom_private.is_wide(p_value) then
         perform strongroom_private.fail(
             'limit_exceeded',
-            format('%s has %s characters; at most 255 are allowed', p_field, char_length(p_value)),
-            jsonb_build_object('path', p_field, 'limit', 255, 'actual', char_length(p_value)),
+            format(
+                '%s has %s bytes; with more than 60 different characters at most 765 are allowed',
+                p_field, octet_length(p_value)
+            ),
+            jsonb_build_object('path', p_field, 'limit', 765, 'actual', octet_length(p_value)),
             'Use a shorter text, for example a hash of the long one.'
         );
     end if;
@@ -26,7 +24,7 @@ end
 $function$;
 
 comment on function strongroom_private.check_id(text, text) is
-    'An id, name or key must be there and have 1 to 255 characters. Errors: SR001, SR004.';
+    'An id or key must be there, have 1 to 255 characters, and fit into an index (see is_wide). Errors: SR001, SR004.';
 
 grant execute on function strongroom_private.check_id to authenticated;
 grant execute on function strongroom_private.check_id to service_role;

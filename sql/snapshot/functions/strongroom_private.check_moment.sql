@@ -13,7 +13,7 @@ begin
     then
         perform strongroom_private.fail(
             'invalid_argument',
-            format('%s must be a moment of the years 1 to 9999', p_field),
+            format('%s must be a moment from 0001-01-01 to 9999-12-31 00:00 UTC', p_field),
             jsonb_build_object('path', p_field, 'actual', p_value::text),
             'Leave it out for no limit.'
         );

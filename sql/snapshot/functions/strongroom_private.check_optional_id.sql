@@ -14,7 +14,7 @@ end
 $function$;
 
 comment on function strongroom_private.check_optional_id(text, text) is
-    'An id, name or key that may be missing. Errors: SR001, SR004.';
+    'An id or key that may be missing. Errors: SR001, SR004.';
 
 grant execute on function strongroom_private.check_optional_id to authenticated;
 grant execute on function strongroom_private.check_optional_id to service_role;

@@ -28,6 +28,12 @@ begin
                 return array['invalid_argument', v_field, 'is empty'];
             elsif char_length(v_value #>> '{}') > 255 then
                 return array['limit_exceeded', v_field, 'has more than 255 characters'];
+            elsif strongroom_private.is_wide(v_value #>> '{}') then
+                return array[
+                    'limit_exceeded',
+                    v_field,
+                    'has more than 765 bytes of more than 60 different characters'
+                ];
             elsif v_field = 'action' and v_value #>> '{}' !~ E'^[a-z][a-z_]*\\.[a-z][a-z_]*$' then
                 return array['invalid_argument', v_field, 'must be a noun.verb in lower case'];
             end if;

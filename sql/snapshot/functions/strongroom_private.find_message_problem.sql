@@ -29,6 +29,12 @@ begin
             return array['invalid_argument', v_name, 'must be a text of 1 to 255 characters'];
         elsif char_length(p_message ->> v_name) > 255 then
             return array['limit_exceeded', v_name, 'has more than 255 characters'];
+        elsif strongroom_private.is_wide(p_message ->> v_name) then
+            return array[
+                'limit_exceeded',
+                v_name,
+                'has more than 765 bytes of more than 60 different characters'
+            ];
         end if;
     end loop;
     if coalesce(jsonb_typeof(p_message -> 'turn'), 'null') <> 'null' and not (

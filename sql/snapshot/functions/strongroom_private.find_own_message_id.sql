@@ -11,7 +11,7 @@ AS $function$
             or jsonb_typeof(p_message -> 'id') is distinct from 'string'
             or p_message ->> 'id' = ''
             then null
-        when char_length(p_message ->> 'id') <= 255 then p_message ->> 'id'
+        when octet_length(p_message ->> 'id') <= 255 then p_message ->> 'id'
         else 'sha256:' || encode(sha256(convert_to(p_message ->> 'id', 'UTF8')), 'hex')
     end
 $function$;

@@ -10,17 +10,15 @@ declare
     v_moment timestamptz;
 begin
     perform strongroom_private.check_text(p_field, p_value);
-    begin
-        v_moment := (p_value #>> '{}')::timestamptz;
-    exception
-        when data_exception then
-            perform strongroom_private.fail(
-                'invalid_argument',
-                format('%s must be a moment', p_field),
-                jsonb_build_object('path', p_field),
-                'Give it in ISO 8601, such as 2030-01-31T12:00:00Z.'
-            );
-    end;
+    v_moment := strongroom_private.find_moment(p_value);
+    if v_moment is null and coalesce(jsonb_typeof(p_value), 'null') <> 'null' then
+        perform strongroom_private.fail(
+            'invalid_argument',
+            format('%s must be a moment', p_field),
+            jsonb_build_object('path', p_field),
+            'Give it in ISO 8601 with its distance from UTC, such as 2030-01-31T12:00:00Z.'
+        );
+    end if;
     perform strongroom_private.check_moment(p_field, v_moment);
     return v_moment;
 end
