@@ -79,6 +79,7 @@ NAMES = {
     "AsyncExitStack": "ExitStack",
     "AsyncIterable": "Iterator",
     "AsyncIterator": "Iterator",
+    "AsyncSupabaseException": "SyncSupabaseException",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "aclose": "close",

@@ -15,6 +15,8 @@ with fixed as materialized (
     select
         set_config('search_path', 'pg_catalog, pg_temp', true)
             || set_config('quote_all_identifiers', 'off', true)
+            || set_config('standard_conforming_strings', 'on', true)
+            || set_config('bytea_output', 'hex', true)
             || set_config('timezone', 'UTC', true)
             || set_config('datestyle', 'ISO, MDY', true)
             || set_config('intervalstyle', 'postgres', true) as settings

@@ -156,9 +156,11 @@ async def connect_supabase(
         ...         return [talk.title for talk in page.items]
     """
     try:
+        import httpx  # noqa: PLC0415 (comes with it)
         from supabase import (  # noqa: PLC0415 (an extra)
             AsyncClient,
             AsyncClientOptions,
+            AsyncSupabaseException,
             create_async_client,
         )
 
@@ -194,7 +196,14 @@ async def connect_supabase(
             options = AsyncClientOptions(
                 httpx_client=http, auto_refresh_token=False, persist_session=False
             )
-            client = await create_async_client(str(project_url), str(key), options)
+            try:
+                client = await create_async_client(str(project_url), str(key), options)
+            except (AsyncSupabaseException, ValueError, httpx.InvalidURL) as error:
+                raise InvalidArgument(
+                    "project_url or key has not the form of one",
+                    detail={"path": "project_url"},
+                    hint="For example strongroom.connect_supabase('https://x.supabase.co', key).",
+                ) from error
         transport = PostgrestTransport(
             client, access_token=access_token, text_policy=text_policy, timeout=timeout
         )

@@ -44,6 +44,9 @@ def test_settings_of_the_session_do_not_look_like_drift(database: Database) -> N
         connection.execute("set quote_all_identifiers = on")
         connection.execute("set timezone = 'Asia/Kathmandu'")
         connection.execute("set datestyle = 'SQL, DMY'")
+        connection.execute("set intervalstyle = sql_standard")
+        connection.execute("set bytea_output = escape")
+        connection.execute("set standard_conforming_strings = off")
         assert connection.execute(drift.QUERY).fetchall() == wanted
         # And they are as they were.
         assert connection.execute("show datestyle").fetchone() == ("SQL, DMY",)

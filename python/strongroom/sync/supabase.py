@@ -125,9 +125,11 @@ def connect_supabase(
         ...         return [talk.title for talk in page.items]
     """
     try:
+        import httpx  # noqa: PLC0415 (comes with it)
         from supabase import (  # noqa: PLC0415 (an extra)
             Client,
             ClientOptions,
+            SyncSupabaseException,
             create_client,
         )
 
@@ -163,7 +165,14 @@ def connect_supabase(
             options = ClientOptions(
                 httpx_client=http, auto_refresh_token=False, persist_session=False
             )
-            client = create_client(str(project_url), str(key), options)
+            try:
+                client = create_client(str(project_url), str(key), options)
+            except (SyncSupabaseException, ValueError, httpx.InvalidURL) as error:
+                raise InvalidArgument(
+                    "project_url or key has not the form of one",
+                    detail={"path": "project_url"},
+                    hint="For example strongroom.sync.connect_supabase('https://x.supabase.co', key).",
+                ) from error
         transport = PostgrestTransport(
             client, access_token=access_token, text_policy=text_policy, timeout=timeout
         )
