@@ -190,17 +190,19 @@ comment on function strongroom_private.check_optional_name(text, text) is
 
 create function strongroom_private.is_wide(p_value text)
 returns boolean
-language sql
+language plpgsql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    select case
-        when octet_length(p_value) <= 765 then false
-        else (
-            select count(distinct c.letter) > 60
-            from regexp_split_to_table(p_value, '') as c (letter)
-        )
-    end
+begin
+    if octet_length(p_value) <= 765 then
+        return false;
+    end if;
+    return (
+        select count(distinct c.letter) > 60
+        from regexp_split_to_table(p_value, '') as c (letter)
+    );
+end
 $$;
 comment on function strongroom_private.is_wide(text) is
     'Whether three such texts do not fit into one entry of an index: more than 765 bytes, and of'

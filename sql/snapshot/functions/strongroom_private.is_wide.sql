@@ -2,17 +2,19 @@
 
 CREATE OR REPLACE FUNCTION strongroom_private.is_wide(p_value text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-    select case
-        when octet_length(p_value) <= 765 then false
-        else (
-            select count(distinct c.letter) > 60
-            from regexp_split_to_table(p_value, '') as c (letter)
-        )
-    end
+begin
+    if octet_length(p_value) <= 765 then
+        return false;
+    end if;
+    return (
+        select count(distinct c.letter) > 60
+        from regexp_split_to_table(p_value, '') as c (letter)
+    );
+end
 $function$;
 
 comment on function strongroom_private.is_wide(text) is
