@@ -197,7 +197,7 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if octet_length(p_value) <= 765 then
+    if coalesce(octet_length(p_value), 0) <= 765 then
         return false;
     end if;
     return (

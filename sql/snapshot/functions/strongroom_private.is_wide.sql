@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.is_wide(p_value text)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-    if octet_length(p_value) <= 765 then
+    if coalesce(octet_length(p_value), 0) <= 765 then
         return false;
     end if;
     return (
