@@ -140,7 +140,7 @@ described as (
             -- the text, and what it reads is listed beside it.
             case
                 when r.relkind in ('v', 'm') and r.ready then pg_catalog.regexp_replace(
-                    pg_catalog.pg_get_viewdef(r.oid), '\m[a-z_0-9]+\.(?=[a-z_])', '', 'g'
+                    pg_catalog.pg_get_viewdef(r.oid), e'\\m[a-z_0-9]+\\.(?=[a-z_])', '', 'g'
                 )
             end,
             case
