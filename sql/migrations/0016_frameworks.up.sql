@@ -403,7 +403,7 @@ begin
         );
     end if;
     if coalesce(jsonb_typeof(p_record -> 'key'), '') <> 'string'
-        or char_length(p_record ->> 'key') not between 1 and 255
+        or octet_length(p_record ->> 'key') not between 1 and 255
     then
         perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
         perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
