@@ -76,6 +76,7 @@ NAMES = {
     "AsyncClientOptions": "ClientOptions",
     "AsyncConnection": "Connection",
     "AsyncConnectionPool": "ConnectionPool",
+    "AsyncCursor": "Cursor",
     "AsyncExitStack": "ExitStack",
     "AsyncIterable": "Iterator",
     "AsyncIterator": "Iterator",

@@ -94,6 +94,8 @@ async def connect(
             detail={"path": "url"},
             hint="For example strongroom.connect('embedded:').",
         )
+    _check_kind("pool", pool, AsyncConnectionPool)
+    _check_kind("connection", connection, psycopg.AsyncConnection)
     blob_store = None if blobs is None else open_blobs(blobs)
     if isinstance(blob_store, S3BlobStore):
         await blob_store.check()
@@ -159,6 +161,16 @@ async def connect(
         )
         check_features(features, store.capabilities, adapter)
         yield store
+
+
+def _check_kind(name: str, given: object, kind: type) -> None:
+    if given is not None and not isinstance(given, kind):
+        raise InvalidArgument(
+            f"{name} is of another kind: {type(given).__module__}.{type(given).__qualname__}",
+            detail={"path": name},
+            hint=f"Give a {kind.__qualname__}: strongroom.connect takes psycopg's asynchronous pools and"
+            " connections, and strongroom.sync.connect blocking ones.",
+        )
 
 
 def _check_options(

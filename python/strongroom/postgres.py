@@ -51,7 +51,13 @@ from strongroom.stores import (
     SqlVectorIndex,
 )
 from strongroom.transports.base import Transport
-from strongroom.transports.psycopg import Connection, ConnectionTransport, PoolTransport, translated
+from strongroom.transports.psycopg import (
+    Connection,
+    ConnectionTransport,
+    PoolTransport,
+    cursor_of,
+    translated,
+)
 
 CAPABILITIES: frozenset[Capability] = frozenset(
     {
@@ -104,7 +110,7 @@ async def find_capabilities(
     """
     try:
         async with transport.connection() as connection, connection.transaction():
-            cursor = await connection.execute(_HAS_VECTORS)
+            cursor = await cursor_of(connection).execute(_HAS_VECTORS)
             row = await cursor.fetchone()
     except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
         raise translated(error) from error

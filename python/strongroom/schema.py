@@ -8,12 +8,13 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from strongroom import drift
 from strongroom.errors import InvalidArgument, SchemaVersionError, StrongroomError
 from strongroom.migrations import Migration, load_migrations, sql_folder
 from strongroom.models.health import Finding, SchemaChange, SchemaMode
-from strongroom.transports.psycopg import Connection, translated
+from strongroom.transports.psycopg import Connection, cursor_of, translated
 
 Connect = Callable[[], AbstractAsyncContextManager[Connection]]
 
@@ -148,13 +149,13 @@ class SqlSchemaManager:
             return tuple(findings)
         try:
             async with self._connect() as connection:
-                cursor = await connection.execute(
+                cursor = await cursor_of(connection).execute(
                     "select d.check_name, d.object_name, d.problem, d.hint"
                     " from strongroom.diagnose() as d"
                 )
                 rows = await cursor.fetchall()
                 if await _has_realtime_checks(connection):
-                    cursor = await connection.execute(
+                    cursor = await cursor_of(connection).execute(
                         "select d.check_name, d.object_name, d.problem, d.hint"
                         " from strongroom.diagnose_realtime() as d"
                     )
@@ -195,17 +196,19 @@ async def provision(manager: SqlSchemaManager, mode: SchemaMode) -> None:
 async def _read_catalog(connection: Connection) -> list[drift.Row]:
     """Read it without JIT, which takes seconds to compile what is run once in a tenth of one."""
     async with connection.transaction():
-        await connection.execute("set local jit = off")
-        cursor = await connection.execute(drift.QUERY)
+        await cursor_of(connection).execute("set local jit = off")
+        cursor = await cursor_of(connection).execute(drift.QUERY)
         return cast("list[drift.Row]", await cursor.fetchall())
 
 
 async def _current_version(connection: Connection) -> int:
-    cursor = await connection.execute("select to_regclass('strongroom.schema_history') is not null")
+    cursor = await cursor_of(connection).execute(
+        "select to_regclass('strongroom.schema_history') is not null"
+    )
     row = await cursor.fetchone()
     if row is None or not row[0]:
         return 0
-    cursor = await connection.execute(
+    cursor = await cursor_of(connection).execute(
         "select coalesce(max(h.version), 0) from strongroom.schema_history as h"
     )
     row = await cursor.fetchone()
@@ -213,7 +216,7 @@ async def _current_version(connection: Connection) -> int:
 
 
 async def _has_realtime_checks(connection: Connection) -> bool:
-    cursor = await connection.execute(
+    cursor = await cursor_of(connection).execute(
         "select to_regprocedure('strongroom.diagnose_realtime()') is not null"
     )
     row = await cursor.fetchone()
@@ -221,7 +224,7 @@ async def _has_realtime_checks(connection: Connection) -> bool:
 
 
 async def _skipped(connection: Connection) -> dict[int, str]:
-    cursor = await connection.execute(
+    cursor = await cursor_of(connection).execute(
         "select h.version, h.reason from strongroom.schema_history as h where h.status = 'skipped'"
     )
     return {int(row[0]): str(row[1]) for row in await cursor.fetchall()}
@@ -233,7 +236,7 @@ async def _can_have_pgvector(connection: Connection) -> bool:
     pgvector 0.8 or newer is in the database, or this role may surely create it: some servers let others
     create it, too, which only trying tells.
     """
-    cursor = await connection.execute(_PGVECTOR)
+    cursor = await cursor_of(connection).execute(_PGVECTOR)
     row = await cursor.fetchone()
     return bool(row and row[0])
 
@@ -258,17 +261,32 @@ where v.name = 'vector'
 """
 
 
-async def _begin(connection: Connection) -> None:
-    """Take the lock that ends with the transaction: no pooler can orphan it."""
-    await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
-    await connection.execute(
+_LIMITS = ("statement_timeout", "transaction_timeout", "idle_in_transaction_session_timeout")
+
+
+async def _begin(connection: Connection, *, nested: bool) -> None:
+    """Take the lock that ends with the transaction: no pooler can orphan it.
+
+    What an applier that waited looks at is younger than the lock, which takes read committed; and a
+    migration takes the time that it takes, whatever a role is given for statements of programs.
+    """
+    if not nested:
+        await cursor_of(connection).execute("set transaction isolation level read committed")
+    for setting in _LIMITS:
+        await cursor_of(connection).execute(
+            "select set_config(%s, '0', true) where current_setting(%s, true) is not null",
+            (setting, setting),
+        )
+    await cursor_of(connection).execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
+    await cursor_of(connection).execute(
         "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('strongroom.migrate', 0))"
     )
 
 
 async def _apply(connection: Connection, migration: Migration) -> None:
+    nested = connection.info.transaction_status != TransactionStatus.IDLE
     async with connection.transaction():
-        await _begin(connection)
+        await _begin(connection, nested=nested)
         version = await _current_version(connection)
         if version < migration.version or (
             migration.version in await _skipped(connection) and await _can_have_pgvector(connection)
@@ -279,11 +297,12 @@ async def _apply(connection: Connection, migration: Migration) -> None:
 async def _take_back(
     connection: Connection, migration: Migration, *, allow_data_loss: bool
 ) -> None:
+    nested = connection.info.transaction_status != TransactionStatus.IDLE
     async with connection.transaction():
-        await _begin(connection)
+        await _begin(connection, nested=nested)
         if await _current_version(connection) == migration.version:
             if allow_data_loss:
-                await connection.execute("set local strongroom.allow_data_loss = 'on'")
+                await cursor_of(connection).execute("set local strongroom.allow_data_loss = 'on'")
             await _run(
                 connection, migration.down, f"{migration.version:04d}_{migration.name}.down.sql"
             )
@@ -292,7 +311,7 @@ async def _take_back(
 async def _run(connection: Connection, script: str, name: str) -> None:
     """Run one migration file, whole, as the simple protocol takes it."""
     try:
-        await connection.execute(script)
+        await cursor_of(connection).execute(script)
     except psycopg.Error as error:
         ours: StrongroomError = translated(error)
         if error.sqlstate and error.sqlstate.startswith("SR"):

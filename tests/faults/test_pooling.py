@@ -4,9 +4,12 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
 
 import strongroom
 import strongroom.sync
@@ -205,6 +208,35 @@ async def test_an_encoding_of_the_role_loses_no_character_b47(
                 await store.tenants.create(tenant_id="theirs", name=name)
             with pytest.raises(InvalidText):
                 await store.tenants.get(tenant_id=encoding)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"row_factory": dict_row}, {"cursor_factory": psycopg.AsyncRawCursor, "autocommit": False}],
+    ids=["rows that are dicts", "cursors that are raw"],
+)
+async def test_a_pool_or_connection_may_be_set_to_what_its_owner_likes_b67(
+    database: Database, options: dict[str, Any]
+) -> None:
+    """One pool for LangGraph and for this: its rows are dicts."""
+    options = {"autocommit": True, **options}
+    pool = AsyncConnectionPool[Any](database.admin_url, kwargs=options, min_size=1, open=False)
+    async with (
+        pool,
+        await psycopg.AsyncConnection.connect(database.admin_url, **options) as connection,
+        strongroom.connect(pool=pool) as on_pool,
+        strongroom.connect(connection=connection) as on_connection,
+    ):
+        for store in (on_pool, on_connection):
+            talk = await new_talk(store)
+            async with store.unit_of_work(tenant_id=talk.tenant_id) as uow:
+                await say(uow, talk, "%s $1 %% 'q'")
+            assert [m.position for m in await all_messages(store, talk)] == [1]
+            assert (await store.health()).schema_version == store.schema.target_version()
+            assert await store.schema.plan() == ()
+    with database.connect() as blocking, pytest.raises(InvalidArgument, match="of another kind"):
+        async with strongroom.connect(connection=blocking):  # type: ignore[arg-type]
+            pytest.fail("it opened")
 
 
 SESSIONS = """

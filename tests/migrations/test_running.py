@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -16,6 +17,8 @@ import pytest
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool
 
+from strongroom.postgres import owner_connection
+from strongroom.schema import SqlSchemaManager
 from tests.migrations import stories
 from tests.migrations.steps import (
     STEPS,
@@ -286,6 +289,37 @@ def test_two_appliers_take_turns(step: Step, make_database: EmptyDatabase) -> No
     assert [refusal(error)[0] for error in errors] == ["SR041"]
     assert "applied already" in refusal(errors[0])[1]
     assert drifts(database, step.version) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "-c default_transaction_isolation=serializable",
+        "-c statement_timeout=200ms -c idle_in_transaction_session_timeout=1s",
+    ],
+)
+async def test_the_manager_that_waited_finds_it_done_whatever_the_roles_settings(
+    settings: str, make_database: EmptyDatabase
+) -> None:
+    """What it looks at is younger than the lock, and it waits longer than a program may."""
+    last = STEPS[-1]
+    database = make_database(version=last.version - 1)
+    url = database.url(user=database.migrator, options=settings)
+    manager = SqlSchemaManager(owner_connection(url))
+    with psycopg.connect(database.migrator_url) as first:
+        first.execute(last.up.encode())
+        second = asyncio.create_task(manager.apply())
+        waiting = (
+            "select count(*) from pg_stat_activity where datname = current_database()"
+            " and wait_event = 'advisory' and query_start < clock_timestamp() - interval '0.3 s'"
+        )
+        async with asyncio.timeout(20):
+            while query(database, waiting) != [(1,)]:
+                assert not second.done(), second.exception()
+                await asyncio.sleep(0)
+        first.commit()
+        await second
+    assert drifts(database) == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=str)

@@ -11,7 +11,7 @@ import psycopg
 from psycopg_pool import ConnectionPool
 
 from strongroom.client import check_features
-from strongroom.connecting import Pooler, _check_options
+from strongroom.connecting import Pooler, _check_kind, _check_options
 from strongroom.errors import InvalidArgument
 from strongroom.models.health import SchemaMode, TextPolicy
 from strongroom.sync.client import Strongroom
@@ -96,6 +96,8 @@ def connect(
             detail={"path": "url"},
             hint="For example strongroom.sync.connect('embedded:').",
         )
+    _check_kind("pool", pool, ConnectionPool)
+    _check_kind("connection", connection, psycopg.Connection)
     blob_store = None if blobs is None else open_blobs(blobs)
     if isinstance(blob_store, S3BlobStore):
         blob_store.check()

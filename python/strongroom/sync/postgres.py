@@ -55,7 +55,12 @@ from strongroom.sync.stores.tool_outputs import SqlToolOutputStore
 from strongroom.sync.stores.transcripts import SqlTranscriptStore
 from strongroom.sync.stores.usage import SqlUsageStore
 from strongroom.sync.transports.base import Transport
-from strongroom.sync.transports.psycopg import Connection, ConnectionTransport, PoolTransport
+from strongroom.sync.transports.psycopg import (
+    Connection,
+    ConnectionTransport,
+    PoolTransport,
+    cursor_of,
+)
 from strongroom.transports.psycopg import translated
 
 
@@ -69,7 +74,7 @@ def find_capabilities(
     """
     try:
         with transport.connection() as connection, connection.transaction():
-            cursor = connection.execute(_HAS_VECTORS)
+            cursor = cursor_of(connection).execute(_HAS_VECTORS)
             row = cursor.fetchone()
     except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests, OSError) as error:
         raise translated(error) from error

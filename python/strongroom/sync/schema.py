@@ -8,13 +8,14 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from strongroom import drift
 from strongroom.errors import InvalidArgument, SchemaVersionError, StrongroomError
 from strongroom.migrations import Migration, load_migrations
 from strongroom.models.health import Finding, SchemaChange, SchemaMode
-from strongroom.schema import _PGVECTOR, LOCK_SECONDS, _fingerprint
-from strongroom.sync.transports.psycopg import Connection
+from strongroom.schema import _LIMITS, _PGVECTOR, LOCK_SECONDS, _fingerprint
+from strongroom.sync.transports.psycopg import Connection, cursor_of
 from strongroom.transports.psycopg import translated
 
 Connect = Callable[[], AbstractContextManager[Connection]]
@@ -140,13 +141,13 @@ class SqlSchemaManager:
             return tuple(findings)
         try:
             with self._connect() as connection:
-                cursor = connection.execute(
+                cursor = cursor_of(connection).execute(
                     "select d.check_name, d.object_name, d.problem, d.hint"
                     " from strongroom.diagnose() as d"
                 )
                 rows = cursor.fetchall()
                 if _has_realtime_checks(connection):
-                    cursor = connection.execute(
+                    cursor = cursor_of(connection).execute(
                         "select d.check_name, d.object_name, d.problem, d.hint"
                         " from strongroom.diagnose_realtime() as d"
                     )
@@ -187,17 +188,19 @@ def provision(manager: SqlSchemaManager, mode: SchemaMode) -> None:
 def _read_catalog(connection: Connection) -> list[drift.Row]:
     """Read it without JIT, which takes seconds to compile what is run once in a tenth of one."""
     with connection.transaction():
-        connection.execute("set local jit = off")
-        cursor = connection.execute(drift.QUERY)
+        cursor_of(connection).execute("set local jit = off")
+        cursor = cursor_of(connection).execute(drift.QUERY)
         return cast("list[drift.Row]", cursor.fetchall())
 
 
 def _current_version(connection: Connection) -> int:
-    cursor = connection.execute("select to_regclass('strongroom.schema_history') is not null")
+    cursor = cursor_of(connection).execute(
+        "select to_regclass('strongroom.schema_history') is not null"
+    )
     row = cursor.fetchone()
     if row is None or not row[0]:
         return 0
-    cursor = connection.execute(
+    cursor = cursor_of(connection).execute(
         "select coalesce(max(h.version), 0) from strongroom.schema_history as h"
     )
     row = cursor.fetchone()
@@ -205,7 +208,7 @@ def _current_version(connection: Connection) -> int:
 
 
 def _has_realtime_checks(connection: Connection) -> bool:
-    cursor = connection.execute(
+    cursor = cursor_of(connection).execute(
         "select to_regprocedure('strongroom.diagnose_realtime()') is not null"
     )
     row = cursor.fetchone()
@@ -213,7 +216,7 @@ def _has_realtime_checks(connection: Connection) -> bool:
 
 
 def _skipped(connection: Connection) -> dict[int, str]:
-    cursor = connection.execute(
+    cursor = cursor_of(connection).execute(
         "select h.version, h.reason from strongroom.schema_history as h where h.status = 'skipped'"
     )
     return {int(row[0]): str(row[1]) for row in cursor.fetchall()}
@@ -225,22 +228,34 @@ def _can_have_pgvector(connection: Connection) -> bool:
     pgvector 0.8 or newer is in the database, or this role may surely create it: some servers let others
     create it, too, which only trying tells.
     """
-    cursor = connection.execute(_PGVECTOR)
+    cursor = cursor_of(connection).execute(_PGVECTOR)
     row = cursor.fetchone()
     return bool(row and row[0])
 
 
-def _begin(connection: Connection) -> None:
-    """Take the lock that ends with the transaction: no pooler can orphan it."""
-    connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
-    connection.execute(
+def _begin(connection: Connection, *, nested: bool) -> None:
+    """Take the lock that ends with the transaction: no pooler can orphan it.
+
+    What an applier that waited looks at is younger than the lock, which takes read committed; and a
+    migration takes the time that it takes, whatever a role is given for statements of programs.
+    """
+    if not nested:
+        cursor_of(connection).execute("set transaction isolation level read committed")
+    for setting in _LIMITS:
+        cursor_of(connection).execute(
+            "select set_config(%s, '0', true) where current_setting(%s, true) is not null",
+            (setting, setting),
+        )
+    cursor_of(connection).execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
+    cursor_of(connection).execute(
         "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('strongroom.migrate', 0))"
     )
 
 
 def _apply(connection: Connection, migration: Migration) -> None:
+    nested = connection.info.transaction_status != TransactionStatus.IDLE
     with connection.transaction():
-        _begin(connection)
+        _begin(connection, nested=nested)
         version = _current_version(connection)
         if version < migration.version or (
             migration.version in _skipped(connection) and _can_have_pgvector(connection)
@@ -249,18 +264,19 @@ def _apply(connection: Connection, migration: Migration) -> None:
 
 
 def _take_back(connection: Connection, migration: Migration, *, allow_data_loss: bool) -> None:
+    nested = connection.info.transaction_status != TransactionStatus.IDLE
     with connection.transaction():
-        _begin(connection)
+        _begin(connection, nested=nested)
         if _current_version(connection) == migration.version:
             if allow_data_loss:
-                connection.execute("set local strongroom.allow_data_loss = 'on'")
+                cursor_of(connection).execute("set local strongroom.allow_data_loss = 'on'")
             _run(connection, migration.down, f"{migration.version:04d}_{migration.name}.down.sql")
 
 
 def _run(connection: Connection, script: str, name: str) -> None:
     """Run one migration file, whole, as the simple protocol takes it."""
     try:
-        connection.execute(script)
+        cursor_of(connection).execute(script)
     except psycopg.Error as error:
         ours: StrongroomError = translated(error)
         if error.sqlstate and error.sqlstate.startswith("SR"):

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from strongroom.errors import (
@@ -60,6 +61,15 @@ def _parameters(arguments: Arguments) -> list[Any]:
     ]
 
 
+def cursor_of(connection: Connection) -> psycopg.AsyncCursor[Any]:
+    """Return a cursor that is as ours, whatever kinds of rows and cursors the connection is set to.
+
+    Args:
+        connection: ours or the caller's.
+    """
+    return psycopg.AsyncCursor(connection, row_factory=tuple_row)
+
+
 @contextmanager
 def _in_all_characters(connection: Any) -> Iterator[None]:
     """Say what a connection of the caller's cannot: ours speak UTF-8."""
@@ -77,7 +87,7 @@ def _in_all_characters(connection: Any) -> Iterator[None]:
 async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
     statement = _statement(function, tuple(arguments))
     with _in_all_characters(connection):
-        cursor = await connection.execute(statement, _parameters(arguments))
+        cursor = await cursor_of(connection).execute(statement, _parameters(arguments))
         row = await cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
 
@@ -88,7 +98,7 @@ async def _execute_for_bytes(
     statement = _statement_for_bytes(function, tuple(arguments))
     # In binary, so that bytes are neither written as text nor read from it.
     with _in_all_characters(connection):
-        cursor = await connection.execute(statement, _parameters(arguments), binary=True)
+        cursor = await cursor_of(connection).execute(statement, _parameters(arguments), binary=True)
         row = await cursor.fetchone()
     if row is None:
         return "[]", {}
@@ -128,7 +138,12 @@ def _without_an_answer(
             f"the database cannot be reached: {one_line(str(failures[-1]))}",
             hint="Look at host, port, database and role of the URL, and whether the server runs.",
         )
-    if isinstance(error, PoolTimeout | PoolClosed | TooManyRequests):
+    if isinstance(error, PoolClosed):
+        return Unavailable(
+            f"no connection could be had: {error}",
+            hint="Call a store inside its block only, and open a pool of yours before.",
+        )
+    if isinstance(error, PoolTimeout | TooManyRequests):
         return Unavailable(
             f"no connection could be had from the pool: {error}",
             hint="Raise pool_max or timeout, or look whether connections are held too long.",

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import psycopg
 from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from strongroom import blocking
@@ -34,10 +35,19 @@ Connection = psycopg.Connection[Any]
 Pool = ConnectionPool[Any]
 
 
+def cursor_of(connection: Connection) -> psycopg.Cursor[Any]:
+    """Return a cursor that is as ours, whatever kinds of rows and cursors the connection is set to.
+
+    Args:
+        connection: ours or the caller's.
+    """
+    return psycopg.Cursor(connection, row_factory=tuple_row)
+
+
 def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
     statement = _statement(function, tuple(arguments))
     with _in_all_characters(connection):
-        cursor = connection.execute(statement, _parameters(arguments))
+        cursor = cursor_of(connection).execute(statement, _parameters(arguments))
         row = cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
 
@@ -48,7 +58,7 @@ def _execute_for_bytes(
     statement = _statement_for_bytes(function, tuple(arguments))
     # In binary, so that bytes are neither written as text nor read from it.
     with _in_all_characters(connection):
-        cursor = connection.execute(statement, _parameters(arguments), binary=True)
+        cursor = cursor_of(connection).execute(statement, _parameters(arguments), binary=True)
         row = cursor.fetchone()
     if row is None:
         return "[]", {}
