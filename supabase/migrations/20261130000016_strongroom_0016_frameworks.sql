@@ -392,28 +392,17 @@ declare
     v_bytes bigint;
     v_vector jsonb;
 begin
-    -- What is right is seen at once; only what may be wrong is looked at closely.
-    if jsonb_typeof(p_record) <> 'object'
-        or p_record
-        - '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode}'::text[]
-        - 'expected_version' <> '{}'
-    then
-        perform strongroom_private.check_keys(
-            p_field,
-            p_record,
-            '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
-        );
-    end if;
-    if coalesce(jsonb_typeof(p_record -> 'key'), '') <> 'string'
-        or octet_length(p_record ->> 'key') not between 1 and 255
-    then
-        perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
-        perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
-    end if;
+    perform strongroom_private.check_keys(
+        p_field,
+        p_record,
+        '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
+    );
+    perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
+    perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
     if p_record ->> 'mode' = 'delete' then
         return;
     end if;
-    if jsonb_typeof(p_record -> 'metadata') <> 'null' and p_record -> 'metadata' <> '{}' then
+    if jsonb_typeof(p_record -> 'metadata') <> 'null' then
         perform strongroom_private.check_object(
             p_field || '.metadata', p_record -> 'metadata', 65536
         );
@@ -498,8 +487,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_record jsonb;
-    v_place bigint;
-    v_data integer;
+    v_bytes bigint;
 begin
     if jsonb_typeof(p_records) is distinct from 'array' or jsonb_array_length(p_records) = 0 then
         perform strongroom_private.fail(
@@ -519,22 +507,31 @@ begin
             'Write them in several calls.'
         );
     end if;
-    for v_record, v_place, v_data in
-        select
-            e.value,
-            e.place,
-            case
-                when jsonb_typeof(e.value -> 'data') = 'number'
-                    and e.value ->> 'data' ~ '^[0-9]{1,3}$'
-                then (e.value ->> 'data')::integer + 1
-            end
-        from jsonb_array_elements(p_records) with ordinality as e (value, place)
-    loop
-        perform strongroom_private.check_framework_record(
-            format('records[%s]', v_place - 1),
-            v_record,
-            octet_length(p_data[v_data])
-        );
+    for v_place in 0 .. jsonb_array_length(p_records) - 1 loop
+        v_record := p_records -> v_place;
+        v_bytes := case
+            when jsonb_typeof(v_record -> 'data') = 'number'
+                and v_record ->> 'data' ~ '^[0-9]{1,3}$'
+            then octet_length(p_data[(v_record ->> 'data')::integer + 1])
+        end;
+        -- What is plainly right is seen at once; anything else is looked at closely.
+        if (
+            jsonb_typeof(v_record) = 'object'
+            and v_record
+            - '{path,collection,key,content,data,metadata,mode,expected_version}'::text[] = '{}'
+            and jsonb_typeof(v_record -> 'key') = 'string'
+            and octet_length(v_record ->> 'key') between 1 and 255
+            and jsonb_typeof(v_record -> 'metadata') = 'object'
+            and octet_length((v_record -> 'metadata')::text) <= 65536
+            and (v_bytes is not null or not v_record ? 'data')
+            and (v_bytes is not null or jsonb_typeof(v_record -> 'content') <> 'null')
+            and coalesce(v_bytes, 0)
+            + coalesce(octet_length((v_record -> 'content')::text), 0) <= 16777216
+        ) is not true then
+            perform strongroom_private.check_framework_record(
+                format('records[%s]', v_place), v_record, v_bytes
+            );
+        end if;
     end loop;
 end
 $$;
@@ -1428,7 +1425,10 @@ declare
     v_id text;
     v_version bigint;
     v_outcome text;
-    v_made bigint[];
+    v_settled text[];
+    v_record jsonb;
+    v_document jsonb;
+    v_collection text;
     v_versions bigint[] := array[]::bigint[];
     v_outcomes text[] := array[]::text[];
 begin
@@ -1436,33 +1436,33 @@ begin
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     perform strongroom_private.check_framework_records(p_records, p_data);
-    -- First all checks, of what many records have in common once; then session after session, in
-    -- the order of their paths.
-    for v_one in
-        select
-            format('records[%s]', min(e.place) - 1) as field,
-            e.record -> 'path' as path,
-            e.record ->> 'collection' as collection,
-            coalesce(e.record ->> 'mode', 'replace') as mode,
-            e.record ->> 'expected_version' as expected_version
-        from jsonb_array_elements(p_records) with ordinality as e (record, place)
-        group by
-            2,
-            3,
-            4,
-            5
-        order by min(e.place)
-    loop
-        perform strongroom_private.read_framework_path(v_one.field || '.path', v_one.path);
-        perform strongroom_private.check_word(v_one.field || '.collection', v_one.collection);
-        perform strongroom_private.check_choice(
-            v_one.field || '.mode', v_one.mode, '{replace,keep,delete}'
-        );
-        if v_one.expected_version !~ '^[0-9]{1,15}$' then
+    -- First all checks; then session after session, in the order of their paths.
+    for v_place in 0 .. jsonb_array_length(p_records) - 1 loop
+        v_record := p_records -> v_place;
+        if v_record -> 'path' is distinct from v_document then
+            perform strongroom_private.read_framework_path(
+                format('records[%s].path', v_place), v_record -> 'path'
+            );
+            v_document := v_record -> 'path';
+        end if;
+        if v_record ->> 'collection' is distinct from v_collection then
+            perform strongroom_private.check_word(
+                format('records[%s].collection', v_place), v_record ->> 'collection'
+            );
+            v_collection := v_record ->> 'collection';
+        end if;
+        if v_record ->> 'mode' not in ('replace', 'keep', 'delete') then
+            perform strongroom_private.check_choice(
+                format('records[%s].mode', v_place),
+                v_record ->> 'mode',
+                '{replace,keep,delete}'
+            );
+        end if;
+        if v_record ->> 'expected_version' !~ '^[0-9]{1,15}$' then
             perform strongroom_private.fail(
                 'invalid_argument',
-                format('%s.expected_version must be a version', v_one.field),
-                jsonb_build_object('path', v_one.field || '.expected_version'),
+                format('records[%s].expected_version must be a version', v_place),
+                jsonb_build_object('path', format('records[%s].expected_version', v_place)),
                 'Give the version that you read, 0 for what is new.'
             );
         end if;
@@ -1472,18 +1472,20 @@ begin
             g.document,
             array(select jsonb_array_elements_text(g.document)) as path,
             g.records,
+            g.keys,
             g.is_removal
         from (
             select
                 e.record -> 'path' as document,
                 count(*) as records,
+                count(distinct (e.record ->> 'collection') || ' ' || (e.record ->> 'key')) as keys,
                 bool_and(e.record ->> 'mode' is not distinct from 'delete') as is_removal
             from jsonb_array_elements(p_records) as e (record)
             group by e.record -> 'path'
         ) as g
         order by path collate "C"
     loop
-        v_made := '{}';
+        v_settled := '{}';
         if v_at.is_removal then
             select s.id
             into v_id
@@ -1496,24 +1498,11 @@ begin
             v_id := strongroom_private.hold_framework_session(
                 p_tenant_id, p_framework, v_at.path, p_principal_id
             );
-            -- What is new, at once: the first record of a key that wants no older one.
-            with given as (
-                select
-                    e.place,
-                    e.record,
-                    e.record ->> 'collection' as collection,
-                    e.record ->> 'key' as key,
-                    row_number() over (
-                        partition by
-                            e.record ->> 'collection',
-                            e.record ->> 'key'
-                        order by e.place
-                    ) as turn
-                from jsonb_array_elements(p_records) with ordinality as e (record, place)
-                where e.record -> 'path' = v_at.document
-            ),
-
-            made as (
+        end if;
+        -- What is new, at once, and what was there and is kept. Where a key comes twice, and to
+        -- remove or replace, the records are taken one after the other.
+        if not v_at.is_removal and v_at.keys = v_at.records then
+            with made as (
                 insert into strongroom.framework_records (
                     tenant_id, session_id, collection, key, content, data, metadata, embeddings,
                     ttl_seconds, expires_at
@@ -1521,45 +1510,78 @@ begin
                 select
                     p_tenant_id,
                     v_id,
-                    g.collection,
-                    g.key,
-                    nullif(g.record -> 'content', 'null'),
-                    p_data[(g.record ->> 'data')::integer + 1],
-                    coalesce(nullif(g.record -> 'metadata', 'null'), '{}'),
+                    e.record ->> 'collection',
+                    e.record ->> 'key',
+                    nullif(e.record -> 'content', 'null'),
+                    p_data[(e.record ->> 'data')::integer + 1],
+                    coalesce(nullif(e.record -> 'metadata', 'null'), '{}'),
                     case
-                        when jsonb_typeof(g.record -> 'embeddings') = 'array'
+                        when jsonb_typeof(e.record -> 'embeddings') = 'array'
                         then (
                             select
                                 array_agg(
                                     strongroom_private.check_embedding('embeddings', v.value)
                                     order by v.place
                                 )
-                            from jsonb_array_elements(g.record -> 'embeddings')
+                            from jsonb_array_elements(e.record -> 'embeddings')
                                 with ordinality as v (value, place)
                         )
                     end,
-                    (g.record ->> 'ttl_seconds')::double precision,
-                    now() + make_interval(secs => (g.record ->> 'ttl_seconds')::double precision)
-                from given as g
-                where g.turn = 1
-                    and g.record ->> 'mode' is distinct from 'delete'
-                    and coalesce((g.record ->> 'expected_version')::bigint, 0) = 0
+                    (e.record ->> 'ttl_seconds')::double precision,
+                    now() + make_interval(secs => (e.record ->> 'ttl_seconds')::double precision)
+                from jsonb_array_elements(p_records) as e (record)
+                where e.record -> 'path' = v_at.document
+                    and e.record ->> 'mode' is distinct from 'delete'
+                    and coalesce((e.record ->> 'expected_version')::bigint, 0) = 0
                 order by
-                    g.collection collate "C",
-                    g.key collate "C"
+                    (e.record ->> 'collection') collate "C",
+                    (e.record ->> 'key') collate "C"
                 on conflict on constraint framework_records_pkey do nothing
-                returning collection, key
+                returning collection || ' ' || key as name
             )
 
-            select coalesce(array_agg(g.place), '{}')
-            into v_made
-            from made as m
-            inner join given as g
-                on g.turn = 1
-                and g.collection = m.collection
-                and g.key = m.key;
+            select coalesce(array_agg(m.name), '{}')
+            into v_settled
+            from made as m;
+            continue when cardinality(v_settled) = v_at.records;
+            for v_one in
+                select
+                    e.place,
+                    r.collection || ' ' || r.key as name,
+                    r.version,
+                    r.content is not distinct from nullif(e.record -> 'content', 'null')
+                    and r.data is not distinct from p_data[(e.record ->> 'data')::integer + 1]
+                    and r.metadata = coalesce(nullif(e.record -> 'metadata', 'null'), '{}')
+                        as is_same
+                from jsonb_array_elements(p_records) with ordinality as e (record, place)
+                inner join strongroom.framework_records as r
+                    on r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = e.record ->> 'collection'
+                    and r.key = e.record ->> 'key'
+                where e.record -> 'path' = v_at.document
+                    and e.record ->> 'mode' = 'keep'
+                    and (e.record ->> 'collection') || ' ' || (e.record ->> 'key')
+                    <> all (v_settled)
+                    and (r.expires_at is null or r.expires_at > now())
+                    and (
+                        e.record ->> 'expected_version' is null
+                        or r.version = (e.record ->> 'expected_version')::bigint
+                    )
+                order by
+                    r.collection,
+                    r.key
+                for key share of r
+            loop
+                v_settled := v_settled || v_one.name;
+                v_versions[v_one.place] := v_one.version;
+                v_outcomes[v_one.place] := case
+                    when v_one.is_same then 'duplicate'
+                    else 'conflict'
+                end;
+            end loop;
         end if;
-        continue when cardinality(v_made) = v_at.records;
+        continue when cardinality(v_settled) = v_at.records;
         -- The others one after the other.
         for v_one in
             select
@@ -1586,31 +1608,20 @@ begin
                 (e.record ->> 'expected_version')::bigint as expected_version
             from jsonb_array_elements(p_records) with ordinality as e (record, place)
             where e.record -> 'path' = v_at.document
-                and e.place <> all (v_made)
+                and (e.record ->> 'collection') || ' ' || (e.record ->> 'key') <> all (v_settled)
             order by
                 collection collate "C",
                 key collate "C",
                 e.place
         loop
-            if v_one.mode = 'keep' then
-                select r.*
-                into v_stored
-                from strongroom.framework_records as r
-                where r.tenant_id = p_tenant_id
-                    and r.session_id = v_id
-                    and r.collection = v_one.collection
-                    and r.key = v_one.key
-                for key share;
-            else
-                select r.*
-                into v_stored
-                from strongroom.framework_records as r
-                where r.tenant_id = p_tenant_id
-                    and r.session_id = v_id
-                    and r.collection = v_one.collection
-                    and r.key = v_one.key
-                for update;
-            end if;
+            select r.*
+            into v_stored
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = v_id
+                and r.collection = v_one.collection
+                and r.key = v_one.key
+            for update;
             if v_stored.expires_at <= now() then
                 delete from strongroom.framework_records as r
                 where r.tenant_id = p_tenant_id
@@ -2212,7 +2223,7 @@ create function strongroom.read_framework_checkpoints(
     p_filter jsonb default '{}',
     p_limit integer default 50
 )
-returns table (document json, names text[], data bytea[])
+returns table (document json, data bytea[])
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
@@ -2270,32 +2281,92 @@ begin
         limit p_limit
     ),
 
-    named as materialized (
+    values_of as materialized (
         select
-            f.session_id,
-            f.key as checkpoint,
-            v.channel,
+            c.session_id,
             c.key,
-            c.content ->> 'type' as type,
-            c.data,
-            case jsonb_typeof(c.content -> 'parts')
-                when 'array' then c.content -> 'parts'
-            end as parts
-        from found as f
-        cross join lateral jsonb_each_text(f.content -> 'channels') as v (channel, version)
+            c.content,
+            c.data
+        from (
+            -- By order: a hash table is made for many, and mostly there are few.
+            select distinct on (f.session_id, v.version || ':' || v.channel)
+                f.session_id,
+                v.version || ':' || v.channel as key
+            from found as f
+            cross join lateral jsonb_each_text(f.content -> 'channels') as v (channel, version)
+            order by
+                f.session_id,
+                v.version || ':' || v.channel
+        ) as n
         inner join strongroom.framework_records as c
             on c.tenant_id = p_tenant_id
-            and c.session_id = f.session_id
+            and c.session_id = n.session_id
             and c.collection = 'channels'
-            and c.key = v.version || ':' || v.channel
+            and c.key = n.key
     ),
 
-    written as materialized (
+    -- Every record once, however many checkpoints name it.
+    records as (
         select
             f.session_id,
-            f.key as checkpoint,
+            f.path,
+            f.key as checkpoint_id,
+            'checkpoints' as collection,
+            f.key,
+            f.content,
+            f.metadata,
+            f.data
+        from found as f
+        union all
+        select
+            v.session_id,
+            null,
+            null,
+            'channels',
+            v.key,
+            v.content,
+            null,
+            v.data
+        from values_of as v
+        union all
+        select
+            r.session_id,
+            null,
+            null,
+            'parts',
+            r.key,
+            null,
+            null,
+            r.data
+        from (
+            select distinct on (v.session_id, e.key)
+                v.session_id,
+                e.key
+            from values_of as v
+            cross join lateral jsonb_array_elements_text(
+                case jsonb_typeof(v.content -> 'parts')
+                    when 'array' then v.content -> 'parts'
+                end
+            ) as e (key)
+            where v.data is null
+            order by
+                v.session_id,
+                e.key
+        ) as p
+        inner join strongroom.framework_records as r
+            on r.tenant_id = p_tenant_id
+            and r.session_id = p.session_id
+            and r.collection = 'parts'
+            and r.key = p.key
+        union all
+        select
+            w.session_id,
+            null,
+            f.key,
+            'writes',
             w.key,
             w.content,
+            null,
             w.data
         from found as f
         inner join strongroom.framework_records as w
@@ -2304,106 +2375,31 @@ begin
             and w.collection = 'writes'
             and w.key >= f.key || ':'
             and w.key < f.key || ';'
-    ),
-
-    -- All bytes once, however many checkpoints name them.
-    pieces as (
-        select
-            f.session_id || ' checkpoints ' || f.key as name,
-            f.data
-        from found as f
-        where f.data is not null
-        union all
-        select distinct on (n.session_id, n.key)
-            n.session_id || ' channels ' || n.key,
-            n.data
-        from named as n
-        where n.data is not null
-        union all
-        select
-            p.session_id || ' parts ' || p.key,
-            r.data
-        from (
-            select distinct
-                n.session_id,
-                e.key
-            from named as n
-            cross join lateral jsonb_array_elements_text(n.parts) as e (key)
-            where n.data is null
-        ) as p
-        inner join strongroom.framework_records as r
-            on r.tenant_id = p_tenant_id
-            and r.session_id = p.session_id
-            and r.collection = 'parts'
-            and r.key = p.key
-        where r.data is not null
-        union all
-        select
-            w.session_id || ' writes ' || w.key,
-            w.data
-        from written as w
-        where w.data is not null
     )
 
     select
         coalesce(
-            (
-                select
-                    json_agg(
-                        json_build_object(
-                            'session_id', f.session_id,
-                            'path', f.path,
-                            'id', f.key,
-                            'content', f.content,
-                            'metadata', f.metadata,
-                            'channels', (
-                                select
-                                    json_agg(
-                                        json_build_array(n.channel, n.type, n.key, n.parts)
-                                    )
-                                from named as n
-                                where n.session_id = f.session_id
-                                    and n.checkpoint = f.key
-                            ),
-                            'writes', (
-                                select
-                                    json_agg(
-                                        json_build_array(
-                                            w.content ->> 'task_id',
-                                            w.content ->> 'channel',
-                                            w.content ->> 'type',
-                                            w.key
-                                        )
-                                        order by
-                                            (w.content ->> 'task_path') collate "C",
-                                            (w.content ->> 'task_id') collate "C",
-                                            (w.content ->> 'idx')::integer
-                                    )
-                                from written as w
-                                where w.session_id = f.session_id
-                                    and w.checkpoint = f.key
-                            )
-                        )
-                        order by
-                            f.key desc,
-                            f.path
-                    )
-                from found as f
+            json_agg(
+                json_build_array(
+                    r.session_id, r.path, r.checkpoint_id, r.collection, r.key, r.content,
+                    r.metadata
+                )
             ),
             '[]'
         ),
-        coalesce(array_agg(p.name), '{}'),
-        coalesce(array_agg(p.data), '{}')
-    from pieces as p;
+        coalesce(array_agg(r.data), '{}')
+    from records as r;
 end
 $$;
 comment on function strongroom.read_framework_checkpoints(
     text, text, text[], boolean, text, text, jsonb, integer
 ) is
     'Checkpoints of the sessions whose path begins with p_path (or is it), the newest id first,'
-    ' each with the channel values that it names ([channel, type, key, parts]) and with its writes'
-    ' ([task, channel, type, key]), in their order. Their bytes are in data, each once, by names:'
-    ' session, collection and key. Errors: SR001, SR004, SR020. Callers: hosts.';
+    ' with the records of the channel values that they name, of the parts of those, and of their'
+    ' writes, each record once: session, path (of checkpoints), checkpoint (of those and of writes),'
+    ' collection, key, content, metadata (of checkpoints). Their bytes are beside them in data, in'
+    ' the same order.'
+    ' Errors: SR001, SR004, SR020. Callers: hosts.';
 
 create function strongroom.prune_framework_checkpoints(
     p_tenant_id text,

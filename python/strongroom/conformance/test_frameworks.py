@@ -162,6 +162,23 @@ async def test_values_are_replaced_kept_and_deleted(adapter: Adapter) -> None:
         (None, "absent"),
     ]
     assert [*await _find(store, at, "a", "b")] == ["b"]
+    # A key that comes several times is taken in turn; of the others each is known by its own key.
+    assert await put(
+        _value(path, "n", mode="delete"),
+        _value(path, "n", 1),
+        _value(path, "b", mode="delete"),
+        _value(path, "n", 1, mode="keep"),
+        _value(path, "b", [3], mode="keep", expected_version=0),
+    ) == [(None, "absent"), (1, "inserted"), (2, "deleted"), (1, "duplicate"), (1, "inserted")]
+    assert await put(
+        _value(path, "n", 2, mode="keep"),
+        _value(path, "m", 1, mode="keep"),
+        _value(path, "b", [3], mode="keep", expected_version=1),
+        _value(path, "o", 1, expected_version=0),
+    ) == [(1, "conflict"), (1, "inserted"), (1, "duplicate"), (1, "inserted")]
+    with pytest.raises(VersionConflict):
+        await put(_value(path, "p", 1), _value(path, "b", mode="keep", expected_version=2))
+    assert [*await _find(store, at, "b", "m", "n", "o", "p")] == ["b", "m", "n", "o"]
     # What was appended is history: a put does not write over it.
     await store.frameworks.append(**at, collection="values", records=[_item("h", 1)])
     assert await put(_value(path, "h", 2)) == [(1, "conflict")]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
-
-from pydantic import TypeAdapter
 
 from strongroom.models.base import Id, JsonObject, JsonValue, Record
 from strongroom.models.frameworks import (
@@ -34,6 +31,7 @@ from strongroom.ports.frameworks import (
     WantedRecords,
 )
 from strongroom.stores.base import SqlStore
+from strongroom.stores.framework_checkpoints import checkpoints_of
 from strongroom.transports.base import Argument, Bytes, Document
 
 
@@ -51,52 +49,6 @@ class _Expired(Record):
 
 class _Pruned(Record):
     pruned: int
-
-
-Value = tuple[str, str, str, list[str] | None]
-"""Channel, type, key and parts of a value, as the database names them."""
-
-
-class _Checkpoint(Record):
-    session_id: Id
-    path: tuple[str, ...]
-    id: Id
-    content: JsonObject
-    metadata: JsonObject
-    channels: tuple[Value, ...] | None
-    writes: tuple[tuple[str, str, str, str], ...] | None
-
-    def with_bytes(self, found: dict[str, bytes]) -> FrameworkCheckpoint:
-        """Return the checkpoint with the bytes that came beside it."""
-        at = self.session_id
-        channels = tuple(
-            (channel, kind, found.get(f"{at} channels {key}", _joined(found, at, parts)))
-            for channel, kind, key, parts in self.channels or ()
-        )
-        writes = tuple(
-            (task, channel, kind, found.get(f"{at} writes {key}"))
-            for task, channel, kind, key in self.writes or ()
-        )
-        return FrameworkCheckpoint(
-            path=self.path,
-            id=self.id,
-            content=self.content,
-            data=found.get(f"{at} checkpoints {self.id}"),
-            metadata=self.metadata,
-            channels=channels or None,
-            writes=writes or None,
-        )
-
-
-_CHECKPOINTS = TypeAdapter(list[_Checkpoint])
-
-
-def _joined(found: dict[str, bytes], session_id: str, parts: list[str] | None) -> bytes | None:
-    """Return the bytes of a large value: whole or not at all."""
-    pieces = [found.get(f"{session_id} parts {name}") for name in parts or ()]
-    if not pieces or None in pieces:
-        return None
-    return b"".join(cast("list[bytes]", pieces))
 
 
 def _written(records: Sequence[NewFrameworkRecord]) -> dict[str, Argument]:
@@ -383,7 +335,7 @@ class SqlFrameworkStore(SqlStore):
         limit: Limit = 50,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
-        text, found = await self._transport.call_for_bytes(
+        text, data = await self._transport.call_for_bytes(
             "read_framework_checkpoints",
             {
                 "tenant_id": tenant_id,
@@ -396,7 +348,7 @@ class SqlFrameworkStore(SqlStore):
                 "limit": limit,
             },
         )
-        return tuple(one.with_bytes(found) for one in _CHECKPOINTS.validate_json(text))
+        return checkpoints_of(text, data)
 
     @port_method
     async def prune_checkpoints(

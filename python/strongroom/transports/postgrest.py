@@ -77,14 +77,16 @@ class PostgrestTransport:
 
     async def call_for_bytes(
         self, function: str, arguments: Arguments
-    ) -> tuple[str, dict[str, bytes]]:
+    ) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes, which come as hexadecimal digits."""
         rows = await self._call(function, arguments)
         if not rows:
-            return "[]", {}
+            return "[]", []
         row = rows[0]
-        found = (bytes.fromhex(data.removeprefix("\\x")) for data in row["data"])
-        return _json(row["document"]), dict(zip(row["names"], found, strict=True))
+        return _json(row["document"]), [
+            None if data is None else bytes.fromhex(data.removeprefix("\\x"))
+            for data in row["data"]
+        ]
 
     async def _call(self, function: str, arguments: Arguments) -> list[Any]:
         ready = storable(arguments, self.text_policy)

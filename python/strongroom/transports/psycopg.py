@@ -34,9 +34,8 @@ ATTEMPTS = 5
 
 
 @lru_cache(maxsize=512)
-def _statement(function: str, names: tuple[str, ...]) -> str:
+def _statement(function: str, arguments: str) -> str:
     """Return the one statement of a call: rows as the text of a JSON array, for one validator."""
-    arguments = ", ".join(f"p_{name} => %s" for name in names)
     return (
         "select coalesce(json_agg(r), '[]')::text"
         f" from (select * from strongroom.{function}({arguments})) as r"
@@ -44,21 +43,24 @@ def _statement(function: str, names: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=512)
-def _statement_for_bytes(function: str, names: tuple[str, ...]) -> str:
+def _statement_for_bytes(function: str, arguments: str) -> str:
     """Return the one statement of a call whose row has bytes beside JSON."""
-    arguments = ", ".join(f"p_{name} => %s" for name in names)
-    return f"select document::text, names, data from strongroom.{function}({arguments})"
+    return f"select document::text, data from strongroom.{function}({arguments})"
 
 
-def _parameters(arguments: Arguments) -> list[Any]:
-    return [
-        value.text
-        if isinstance(value, Document)
-        else value.values
-        if isinstance(value, Bytes)
-        else value
-        for value in arguments.values()
-    ]
+def _given(arguments: Arguments) -> tuple[str, list[Any]]:
+    """Return the arguments as they stand in a statement, and its parameters."""
+    placeholders: list[str] = []
+    parameters: list[Any] = []
+    for name, value in arguments.items():
+        if isinstance(value, Bytes):
+            # In binary: psycopg would write a list of bytes as text.
+            placeholders.append(f"p_{name} => %b")
+            parameters.append(value.values)
+        else:
+            placeholders.append(f"p_{name} => %s")
+            parameters.append(value.text if isinstance(value, Document) else value)
+    return ", ".join(placeholders), parameters
 
 
 def cursor_of(connection: Connection) -> psycopg.AsyncCursor[Any]:
@@ -85,24 +87,26 @@ def _in_all_characters(connection: Any) -> Iterator[None]:
 
 
 async def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
-    statement = _statement(function, tuple(arguments))
+    placeholders, parameters = _given(arguments)
+    statement = _statement(function, placeholders)
     with _in_all_characters(connection):
-        cursor = await cursor_of(connection).execute(statement, _parameters(arguments))
+        cursor = await cursor_of(connection).execute(statement, parameters)
         row = await cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
 
 
 async def _execute_for_bytes(
     connection: Connection, function: str, arguments: Arguments
-) -> tuple[str, dict[str, bytes]]:
-    statement = _statement_for_bytes(function, tuple(arguments))
+) -> tuple[str, list[bytes | None]]:
+    placeholders, parameters = _given(arguments)
+    statement = _statement_for_bytes(function, placeholders)
     # In binary, so that bytes are neither written as text nor read from it.
     with _in_all_characters(connection):
-        cursor = await cursor_of(connection).execute(statement, _parameters(arguments), binary=True)
+        cursor = await cursor_of(connection).execute(statement, parameters, binary=True)
         row = await cursor.fetchone()
     if row is None:
-        return "[]", {}
-    return cast("str", row[0]), dict(zip(row[1], row[2], strict=True))
+        return "[]", []
+    return cast("str", row[0]), cast("list[bytes | None]", row[1])
 
 
 def translated(
@@ -192,7 +196,7 @@ class PoolTransport:
 
     async def call_for_bytes(
         self, function: str, arguments: Arguments
-    ) -> tuple[str, dict[str, bytes]]:
+    ) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes, again when the connection was lost."""
         return await self._call(_execute_for_bytes, function, arguments)
 
@@ -267,7 +271,7 @@ class ConnectionTransport:
 
     async def call_for_bytes(
         self, function: str, arguments: Arguments
-    ) -> tuple[str, dict[str, bytes]]:
+    ) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes. Nothing is retried."""
         return await self._call(_execute_for_bytes, function, arguments)
 
@@ -327,7 +331,7 @@ class UnitTransport:
 
     async def call_for_bytes(
         self, function: str, arguments: Arguments
-    ) -> tuple[str, dict[str, bytes]]:
+    ) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes, in the transaction."""
         return await self._call(_execute_for_bytes, function, arguments)
 

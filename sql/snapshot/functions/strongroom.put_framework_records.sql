@@ -16,7 +16,10 @@ declare
     v_id text;
     v_version bigint;
     v_outcome text;
-    v_made bigint[];
+    v_settled text[];
+    v_record jsonb;
+    v_document jsonb;
+    v_collection text;
     v_versions bigint[] := array[]::bigint[];
     v_outcomes text[] := array[]::text[];
 begin
@@ -24,33 +27,33 @@ begin
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     perform strongroom_private.check_framework_records(p_records, p_data);
-    -- First all checks, of what many records have in common once; then session after session, in
-    -- the order of their paths.
-    for v_one in
-        select
-            format('records[%s]', min(e.place) - 1) as field,
-            e.record -> 'path' as path,
-            e.record ->> 'collection' as collection,
-            coalesce(e.record ->> 'mode', 'replace') as mode,
-            e.record ->> 'expected_version' as expected_version
-        from jsonb_array_elements(p_records) with ordinality as e (record, place)
-        group by
-            2,
-            3,
-            4,
-            5
-        order by min(e.place)
-    loop
-        perform strongroom_private.read_framework_path(v_one.field || '.path', v_one.path);
-        perform strongroom_private.check_word(v_one.field || '.collection', v_one.collection);
-        perform strongroom_private.check_choice(
-            v_one.field || '.mode', v_one.mode, '{replace,keep,delete}'
-        );
-        if v_one.expected_version !~ '^[0-9]{1,15}$' then
+    -- First all checks; then session after session, in the order of their paths.
+    for v_place in 0 .. jsonb_array_length(p_records) - 1 loop
+        v_record := p_records -> v_place;
+        if v_record -> 'path' is distinct from v_document then
+            perform strongroom_private.read_framework_path(
+                format('records[%s].path', v_place), v_record -> 'path'
+            );
+            v_document := v_record -> 'path';
+        end if;
+        if v_record ->> 'collection' is distinct from v_collection then
+            perform strongroom_private.check_word(
+                format('records[%s].collection', v_place), v_record ->> 'collection'
+            );
+            v_collection := v_record ->> 'collection';
+        end if;
+        if v_record ->> 'mode' not in ('replace', 'keep', 'delete') then
+            perform strongroom_private.check_choice(
+                format('records[%s].mode', v_place),
+                v_record ->> 'mode',
+                '{replace,keep,delete}'
+            );
+        end if;
+        if v_record ->> 'expected_version' !~ '^[0-9]{1,15}$' then
             perform strongroom_private.fail(
                 'invalid_argument',
-                format('%s.expected_version must be a version', v_one.field),
-                jsonb_build_object('path', v_one.field || '.expected_version'),
+                format('records[%s].expected_version must be a version', v_place),
+                jsonb_build_object('path', format('records[%s].expected_version', v_place)),
                 'Give the version that you read, 0 for what is new.'
             );
         end if;
@@ -60,18 +63,20 @@ begin
             g.document,
             array(select jsonb_array_elements_text(g.document)) as path,
             g.records,
+            g.keys,
             g.is_removal
         from (
             select
                 e.record -> 'path' as document,
                 count(*) as records,
+                count(distinct (e.record ->> 'collection') || ' ' || (e.record ->> 'key')) as keys,
                 bool_and(e.record ->> 'mode' is not distinct from 'delete') as is_removal
             from jsonb_array_elements(p_records) as e (record)
             group by e.record -> 'path'
         ) as g
         order by path collate "C"
     loop
-        v_made := '{}';
+        v_settled := '{}';
         if v_at.is_removal then
             select s.id
             into v_id
@@ -84,24 +89,11 @@ begin
             v_id := strongroom_private.hold_framework_session(
                 p_tenant_id, p_framework, v_at.path, p_principal_id
             );
-            -- What is new, at once: the first record of a key that wants no older one.
-            with given as (
-                select
-                    e.place,
-                    e.record,
-                    e.record ->> 'collection' as collection,
-                    e.record ->> 'key' as key,
-                    row_number() over (
-                        partition by
-                            e.record ->> 'collection',
-                            e.record ->> 'key'
-                        order by e.place
-                    ) as turn
-                from jsonb_array_elements(p_records) with ordinality as e (record, place)
-                where e.record -> 'path' = v_at.document
-            ),
-
-            made as (
+        end if;
+        -- What is new, at once, and what was there and is kept. Where a key comes twice, and to
+        -- remove or replace, the records are taken one after the other.
+        if not v_at.is_removal and v_at.keys = v_at.records then
+            with made as (
                 insert into strongroom.framework_records (
                     tenant_id, session_id, collection, key, content, data, metadata, embeddings,
                     ttl_seconds, expires_at
@@ -109,45 +101,78 @@ begin
                 select
                     p_tenant_id,
                     v_id,
-                    g.collection,
-                    g.key,
-                    nullif(g.record -> 'content', 'null'),
-                    p_data[(g.record ->> 'data')::integer + 1],
-                    coalesce(nullif(g.record -> 'metadata', 'null'), '{}'),
+                    e.record ->> 'collection',
+                    e.record ->> 'key',
+                    nullif(e.record -> 'content', 'null'),
+                    p_data[(e.record ->> 'data')::integer + 1],
+                    coalesce(nullif(e.record -> 'metadata', 'null'), '{}'),
                     case
-                        when jsonb_typeof(g.record -> 'embeddings') = 'array'
+                        when jsonb_typeof(e.record -> 'embeddings') = 'array'
                         then (
                             select
                                 array_agg(
                                     strongroom_private.check_embedding('embeddings', v.value)
                                     order by v.place
                                 )
-                            from jsonb_array_elements(g.record -> 'embeddings')
+                            from jsonb_array_elements(e.record -> 'embeddings')
                                 with ordinality as v (value, place)
                         )
                     end,
-                    (g.record ->> 'ttl_seconds')::double precision,
-                    now() + make_interval(secs => (g.record ->> 'ttl_seconds')::double precision)
-                from given as g
-                where g.turn = 1
-                    and g.record ->> 'mode' is distinct from 'delete'
-                    and coalesce((g.record ->> 'expected_version')::bigint, 0) = 0
+                    (e.record ->> 'ttl_seconds')::double precision,
+                    now() + make_interval(secs => (e.record ->> 'ttl_seconds')::double precision)
+                from jsonb_array_elements(p_records) as e (record)
+                where e.record -> 'path' = v_at.document
+                    and e.record ->> 'mode' is distinct from 'delete'
+                    and coalesce((e.record ->> 'expected_version')::bigint, 0) = 0
                 order by
-                    g.collection collate "C",
-                    g.key collate "C"
+                    (e.record ->> 'collection') collate "C",
+                    (e.record ->> 'key') collate "C"
                 on conflict on constraint framework_records_pkey do nothing
-                returning collection, key
+                returning collection || ' ' || key as name
             )
 
-            select coalesce(array_agg(g.place), '{}')
-            into v_made
-            from made as m
-            inner join given as g
-                on g.turn = 1
-                and g.collection = m.collection
-                and g.key = m.key;
+            select coalesce(array_agg(m.name), '{}')
+            into v_settled
+            from made as m;
+            continue when cardinality(v_settled) = v_at.records;
+            for v_one in
+                select
+                    e.place,
+                    r.collection || ' ' || r.key as name,
+                    r.version,
+                    r.content is not distinct from nullif(e.record -> 'content', 'null')
+                    and r.data is not distinct from p_data[(e.record ->> 'data')::integer + 1]
+                    and r.metadata = coalesce(nullif(e.record -> 'metadata', 'null'), '{}')
+                        as is_same
+                from jsonb_array_elements(p_records) with ordinality as e (record, place)
+                inner join strongroom.framework_records as r
+                    on r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = e.record ->> 'collection'
+                    and r.key = e.record ->> 'key'
+                where e.record -> 'path' = v_at.document
+                    and e.record ->> 'mode' = 'keep'
+                    and (e.record ->> 'collection') || ' ' || (e.record ->> 'key')
+                    <> all (v_settled)
+                    and (r.expires_at is null or r.expires_at > now())
+                    and (
+                        e.record ->> 'expected_version' is null
+                        or r.version = (e.record ->> 'expected_version')::bigint
+                    )
+                order by
+                    r.collection,
+                    r.key
+                for key share of r
+            loop
+                v_settled := v_settled || v_one.name;
+                v_versions[v_one.place] := v_one.version;
+                v_outcomes[v_one.place] := case
+                    when v_one.is_same then 'duplicate'
+                    else 'conflict'
+                end;
+            end loop;
         end if;
-        continue when cardinality(v_made) = v_at.records;
+        continue when cardinality(v_settled) = v_at.records;
         -- The others one after the other.
         for v_one in
             select
@@ -174,31 +199,20 @@ begin
                 (e.record ->> 'expected_version')::bigint as expected_version
             from jsonb_array_elements(p_records) with ordinality as e (record, place)
             where e.record -> 'path' = v_at.document
-                and e.place <> all (v_made)
+                and (e.record ->> 'collection') || ' ' || (e.record ->> 'key') <> all (v_settled)
             order by
                 collection collate "C",
                 key collate "C",
                 e.place
         loop
-            if v_one.mode = 'keep' then
-                select r.*
-                into v_stored
-                from strongroom.framework_records as r
-                where r.tenant_id = p_tenant_id
-                    and r.session_id = v_id
-                    and r.collection = v_one.collection
-                    and r.key = v_one.key
-                for key share;
-            else
-                select r.*
-                into v_stored
-                from strongroom.framework_records as r
-                where r.tenant_id = p_tenant_id
-                    and r.session_id = v_id
-                    and r.collection = v_one.collection
-                    and r.key = v_one.key
-                for update;
-            end if;
+            select r.*
+            into v_stored
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = v_id
+                and r.collection = v_one.collection
+                and r.key = v_one.key
+            for update;
             if v_stored.expires_at <= now() then
                 delete from strongroom.framework_records as r
                 where r.tenant_id = p_tenant_id

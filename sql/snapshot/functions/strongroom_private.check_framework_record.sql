@@ -10,28 +10,17 @@ declare
     v_bytes bigint;
     v_vector jsonb;
 begin
-    -- What is right is seen at once; only what may be wrong is looked at closely.
-    if jsonb_typeof(p_record) <> 'object'
-        or p_record
-        - '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode}'::text[]
-        - 'expected_version' <> '{}'
-    then
-        perform strongroom_private.check_keys(
-            p_field,
-            p_record,
-            '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
-        );
-    end if;
-    if coalesce(jsonb_typeof(p_record -> 'key'), '') <> 'string'
-        or octet_length(p_record ->> 'key') not between 1 and 255
-    then
-        perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
-        perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
-    end if;
+    perform strongroom_private.check_keys(
+        p_field,
+        p_record,
+        '{path,collection,key,content,data,metadata,embeddings,ttl_seconds,mode,expected_version}'
+    );
+    perform strongroom_private.check_text(p_field || '.key', p_record -> 'key');
+    perform strongroom_private.check_id(p_field || '.key', p_record ->> 'key');
     if p_record ->> 'mode' = 'delete' then
         return;
     end if;
-    if jsonb_typeof(p_record -> 'metadata') <> 'null' and p_record -> 'metadata' <> '{}' then
+    if jsonb_typeof(p_record -> 'metadata') <> 'null' then
         perform strongroom_private.check_object(
             p_field || '.metadata', p_record -> 'metadata', 65536
         );

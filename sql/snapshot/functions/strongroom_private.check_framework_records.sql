@@ -8,8 +8,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.check_framework_records(p_records 
 AS $function$
 declare
     v_record jsonb;
-    v_place bigint;
-    v_data integer;
+    v_bytes bigint;
 begin
     if jsonb_typeof(p_records) is distinct from 'array' or jsonb_array_length(p_records) = 0 then
         perform strongroom_private.fail(
@@ -29,22 +28,31 @@ begin
             'Write them in several calls.'
         );
     end if;
-    for v_record, v_place, v_data in
-        select
-            e.value,
-            e.place,
-            case
-                when jsonb_typeof(e.value -> 'data') = 'number'
-                    and e.value ->> 'data' ~ '^[0-9]{1,3}$'
-                then (e.value ->> 'data')::integer + 1
-            end
-        from jsonb_array_elements(p_records) with ordinality as e (value, place)
-    loop
-        perform strongroom_private.check_framework_record(
-            format('records[%s]', v_place - 1),
-            v_record,
-            octet_length(p_data[v_data])
-        );
+    for v_place in 0 .. jsonb_array_length(p_records) - 1 loop
+        v_record := p_records -> v_place;
+        v_bytes := case
+            when jsonb_typeof(v_record -> 'data') = 'number'
+                and v_record ->> 'data' ~ '^[0-9]{1,3}$'
+            then octet_length(p_data[(v_record ->> 'data')::integer + 1])
+        end;
+        -- What is plainly right is seen at once; anything else is looked at closely.
+        if (
+            jsonb_typeof(v_record) = 'object'
+            and v_record
+            - '{path,collection,key,content,data,metadata,mode,expected_version}'::text[] = '{}'
+            and jsonb_typeof(v_record -> 'key') = 'string'
+            and octet_length(v_record ->> 'key') between 1 and 255
+            and jsonb_typeof(v_record -> 'metadata') = 'object'
+            and octet_length((v_record -> 'metadata')::text) <= 65536
+            and (v_bytes is not null or not v_record ? 'data')
+            and (v_bytes is not null or jsonb_typeof(v_record -> 'content') <> 'null')
+            and coalesce(v_bytes, 0)
+            + coalesce(octet_length((v_record -> 'content')::text), 0) <= 16777216
+        ) is not true then
+            perform strongroom_private.check_framework_record(
+                format('records[%s]', v_place), v_record, v_bytes
+            );
+        end if;
     end loop;
 end
 $function$;

@@ -27,14 +27,8 @@ from strongroom.ports.frameworks import (
     Skip,
     WantedRecords,
 )
-from strongroom.stores.frameworks import (
-    _CHECKPOINTS,
-    _Deleted,
-    _Expired,
-    _Forked,
-    _Pruned,
-    _written,
-)
+from strongroom.stores.framework_checkpoints import checkpoints_of
+from strongroom.stores.frameworks import _Deleted, _Expired, _Forked, _Pruned, _written
 from strongroom.sync.ports.arguments import port_method
 from strongroom.sync.stores.base import SqlStore
 from strongroom.transports.base import Document
@@ -309,7 +303,7 @@ class SqlFrameworkStore(SqlStore):
         limit: Limit = 50,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
-        text, found = self._transport.call_for_bytes(
+        text, data = self._transport.call_for_bytes(
             "read_framework_checkpoints",
             {
                 "tenant_id": tenant_id,
@@ -322,7 +316,7 @@ class SqlFrameworkStore(SqlStore):
                 "limit": limit,
             },
         )
-        return tuple(one.with_bytes(found) for one in _CHECKPOINTS.validate_json(text))
+        return checkpoints_of(text, data)
 
     @port_method
     def prune_checkpoints(

@@ -23,8 +23,8 @@ class Transport(Protocol):
         """
         ...
 
-    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
-        """Call a function whose one row is a JSON document, and bytes beside it by their names.
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, list[bytes | None]]:
+        """Call a function whose one row is a JSON document, and a list of bytes beside it.
 
         Raises:
             StrongroomError: whatever goes wrong, as one of our errors.

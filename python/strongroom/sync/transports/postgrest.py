@@ -61,14 +61,16 @@ class PostgrestTransport:
         """Call one function, again when there was no answer: every write can be repeated."""
         return _json(self._call(function, arguments))
 
-    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes, which come as hexadecimal digits."""
         rows = self._call(function, arguments)
         if not rows:
-            return "[]", {}
+            return "[]", []
         row = rows[0]
-        found = (bytes.fromhex(data.removeprefix("\\x")) for data in row["data"])
-        return _json(row["document"]), dict(zip(row["names"], found, strict=True))
+        return _json(row["document"]), [
+            None if data is None else bytes.fromhex(data.removeprefix("\\x"))
+            for data in row["data"]
+        ]
 
     def _call(self, function: str, arguments: Arguments) -> list[Any]:
         ready = storable(arguments, self.text_policy)

@@ -21,9 +21,9 @@ from strongroom.transports.base import Arguments, storable
 from strongroom.transports.psycopg import (
     ATTEMPTS,
     T,
+    _given,
     _in_all_characters,
     _is_worth_repeating,
-    _parameters,
     _statement,
     _statement_for_bytes,
     translated,
@@ -45,24 +45,26 @@ def cursor_of(connection: Connection) -> psycopg.Cursor[Any]:
 
 
 def _execute(connection: Connection, function: str, arguments: Arguments) -> str:
-    statement = _statement(function, tuple(arguments))
+    placeholders, parameters = _given(arguments)
+    statement = _statement(function, placeholders)
     with _in_all_characters(connection):
-        cursor = cursor_of(connection).execute(statement, _parameters(arguments))
+        cursor = cursor_of(connection).execute(statement, parameters)
         row = cursor.fetchone()
     return cast("str", row[0]) if row else "[]"
 
 
 def _execute_for_bytes(
     connection: Connection, function: str, arguments: Arguments
-) -> tuple[str, dict[str, bytes]]:
-    statement = _statement_for_bytes(function, tuple(arguments))
+) -> tuple[str, list[bytes | None]]:
+    placeholders, parameters = _given(arguments)
+    statement = _statement_for_bytes(function, placeholders)
     # In binary, so that bytes are neither written as text nor read from it.
     with _in_all_characters(connection):
-        cursor = cursor_of(connection).execute(statement, _parameters(arguments), binary=True)
+        cursor = cursor_of(connection).execute(statement, parameters, binary=True)
         row = cursor.fetchone()
     if row is None:
-        return "[]", {}
-    return cast("str", row[0]), dict(zip(row[1], row[2], strict=True))
+        return "[]", []
+    return cast("str", row[0]), cast("list[bytes | None]", row[1])
 
 
 class PoolTransport:
@@ -93,7 +95,7 @@ class PoolTransport:
         """Call one function, again when the connection was lost: every write can be repeated."""
         return self._call(_execute, function, arguments)
 
-    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes, again when the connection was lost."""
         return self._call(_execute_for_bytes, function, arguments)
 
@@ -166,7 +168,7 @@ class ConnectionTransport:
         """Call one function. Nothing is retried: the transaction belongs to the caller."""
         return self._call(_execute, function, arguments)
 
-    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes. Nothing is retried."""
         return self._call(_execute_for_bytes, function, arguments)
 
@@ -224,7 +226,7 @@ class UnitTransport:
         """Call one function in the transaction. After an error the unit only takes its end."""
         return self._call(_execute, function, arguments)
 
-    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, dict[str, bytes]]:
+    def call_for_bytes(self, function: str, arguments: Arguments) -> tuple[str, list[bytes | None]]:
         """Call a function whose row has bytes, in the transaction."""
         return self._call(_execute_for_bytes, function, arguments)
 
