@@ -26,13 +26,13 @@ from strongroom.errors import (
     StaleClaim,
     StrongroomError,
 )
-from strongroom.handlers import check_worker
+from strongroom.handler_errors import RetryLater, call_handler, error_object
+from strongroom.handlers import check_options, check_worker
 from strongroom.infrastructure.bullmq_jobs import BullMQJobDispatcher, bullmq_queue_name
 from strongroom.infrastructure.extras import import_extra
 from strongroom.infrastructure.tasks import end_task
 from strongroom.models.jobs import Job
-from strongroom.run_context import RetryLater
-from strongroom.worker import DurableWorker, error_object
+from strongroom.worker import DurableWorker
 
 JobHandler = Callable[[Job], Awaitable[None]]
 RUN_KIND = "strongroom.run"
@@ -91,12 +91,21 @@ class BullMQWorker:
     _last_tenant_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a handler or a store that blocks.
+        """Refuse a handler or a store that blocks, and options that no worker can work with.
 
         Raises:
             InvalidArgument: SR001.
         """
         check_worker(self.store, self.handler)
+        check_options(
+            concurrency=self.concurrency,
+            lease_seconds=self.lease_seconds,
+            above_zero={
+                "sweep_seconds": self.sweep_seconds,
+                "stalled_seconds": self.stalled_seconds,
+            },
+            grace_seconds=self.grace_seconds,
+        )
 
     async def run_forever(self) -> None:
         """Work until ``stop`` is called, and end what is held.
@@ -260,7 +269,7 @@ class BullMQWorker:
             "job_id": job.id,
             "claim_token": job.claim_token,
         }
-        handling = asyncio.ensure_future(self.handler(job))
+        handling = asyncio.create_task(call_handler(self.handler, job))
         beating = asyncio.create_task(self._beat(mine, handling))
         try:
             await handling

@@ -5,6 +5,37 @@ from __future__ import annotations
 import inspect
 
 from strongroom.errors import InvalidArgument
+from strongroom.handler_errors import check_seconds
+
+_MOST_AT_A_TIME = 500
+
+
+def check_options(
+    *, concurrency: object, lease_seconds: object, above_zero: dict[str, object], **seconds: object
+) -> None:
+    """Refuse options with which a worker would do nothing, spin, or claim what it cannot hold.
+
+    Args:
+        concurrency: 1..500, as many as one claim takes.
+        lease_seconds: above 0, at most a day.
+        above_zero: times that must not be 0.
+        **seconds: times that may be.
+
+    Raises:
+        InvalidArgument: SR001, naming the option.
+    """
+    is_count = isinstance(concurrency, int) and not isinstance(concurrency, bool)
+    if not is_count or not 1 <= concurrency <= _MOST_AT_A_TIME:  # type: ignore[operator]
+        raise InvalidArgument(
+            f"concurrency must be between 1 and {_MOST_AT_A_TIME}",
+            detail={"path": "concurrency", "actual": repr(concurrency)[:100]},
+            hint="Give how many the worker may hold at a time.",
+        )
+    check_seconds("lease_seconds", lease_seconds, above=0, most=86_400.0)
+    for name, value in above_zero.items():
+        check_seconds(name, value, above=0)
+    for name, value in seconds.items():
+        check_seconds(name, value)
 
 
 def check_worker(store: object, handler: object) -> None:

@@ -8,6 +8,9 @@ from typing import Self
 
 from strongroom.client import Strongroom
 from strongroom.errors import NotFound, StaleClaim
+from strongroom.handler_errors import Paused as Paused
+from strongroom.handler_errors import RetryLater as RetryLater
+from strongroom.handler_errors import RunCancelled as RunCancelled
 from strongroom.models.base import Json, JsonObject, Record
 from strongroom.models.interactions import ApprovalGrant, Decision, Interaction
 from strongroom.models.messages import NewMessage
@@ -18,28 +21,6 @@ from strongroom.models.summaries import History
 from strongroom.models.usage import RunUsage
 from strongroom.run_products import RunProducts
 from strongroom.run_usage import UsageBuffer
-
-
-class Paused(Exception):
-    """Leave the handler: the run waits for a person. Raised by ``ask`` and ``request_approval``."""
-
-    def __init__(self, status: WaitingStatus) -> None:
-        """Say what it waits for."""
-        super().__init__(status)
-        self.status: WaitingStatus = status
-
-
-class RunCancelled(Exception):
-    """Leave the handler: somebody asked to cancel the run."""
-
-
-class RetryLater(Exception):
-    """Raise it in a handler to try again later, after a given time."""
-
-    def __init__(self, message: str, *, delay_seconds: float | None = None) -> None:
-        """Say why, and how long to wait: None leaves it to the worker's backoff."""
-        super().__init__(message)
-        self.delay_seconds = delay_seconds
 
 
 class Approval(Record):

@@ -12,12 +12,13 @@ import logging
 import os
 import random
 import socket
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from strongroom.client import Strongroom
 from strongroom.errors import (
+    AlreadyExists,
     InvalidArgument,
     NotFound,
     StaleClaim,
@@ -25,13 +26,23 @@ from strongroom.errors import (
     Unavailable,
     VersionConflict,
 )
-from strongroom.handlers import check_worker
+from strongroom.handler_errors import (
+    Paused,
+    RetryLater,
+    RunCancelled,
+    call_handler,
+    error_object,
+    short,
+    text_of,
+)
+from strongroom.handlers import check_options, check_worker
+from strongroom.infrastructure.tasks import end_task
 from strongroom.models.base import JsonObject
 from strongroom.models.json_values import replace_unstorable
 from strongroom.models.messages import NewMessage
 from strongroom.models.parts import ErrorPart
 from strongroom.models.runs import FinalStatus, Run
-from strongroom.run_context import Paused, RetryLater, RunCancelled, RunContext, TurnResult
+from strongroom.run_context import RunContext, TurnResult
 
 Handler = Callable[[RunContext], Awaitable["TurnResult | str | Sequence[NewMessage] | None"]]
 
@@ -39,8 +50,6 @@ log = logging.getLogger("strongroom.worker")
 
 SWEEP_SECONDS = 10.0
 """How often a worker looks for overdue questions and approvals."""
-
-_ERROR_CHARACTERS = 2000
 
 
 @dataclass(slots=True)
@@ -110,30 +119,47 @@ class DurableWorker:
     _next_sweep: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a handler or a store that blocks.
+        """Refuse a handler or a store that blocks, and options that no worker can work with.
 
         Raises:
             InvalidArgument: SR001.
         """
         check_worker(self.store, self.handler)
+        check_options(
+            concurrency=self.concurrency,
+            lease_seconds=self.lease_seconds,
+            above_zero={"poll_seconds": self.poll_seconds},
+            backoff_seconds=self.backoff_seconds,
+            backoff_limit_seconds=self.backoff_limit_seconds,
+            grace_seconds=self.grace_seconds,
+        )
 
     async def run_forever(self) -> None:
-        """Work until ``stop`` is called, then finish or give back what is held."""
-        async with self.store.work_signals() as wait:
+        """Work until ``stop`` is called, then finish or give back what is held.
+
+        Cancelling it gives back what is held at once.
+        """
+        async with self._holding(), self.store.work_signals() as wait:
             while not self._stopping.is_set():
                 claimed = await self._claim_safely()
                 if claimed and len(self._tasks) < self.concurrency:
                     continue  # there may be more
                 await self._wait_for_change(wait, busy=len(self._tasks) >= self.concurrency)
-        await self._wind_down()
 
     async def run_until_idle(self) -> WorkerCounts:
         """Work until nothing is claimable and nothing runs: for tests, scripts and demos."""
-        while not self._stopping.is_set():
-            await self._claim()
-            if not self._tasks:
-                break
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            async with self._holding():
+                while not self._stopping.is_set():
+                    await self._claim()
+                    if not self._tasks:
+                        break
+                    await asyncio.wait(
+                        {*self._tasks, stopping}, return_when=asyncio.FIRST_COMPLETED
+                    )
+        finally:
+            await end_task(stopping)
         return self.counts
 
     def stop(self) -> None:
@@ -196,9 +222,17 @@ class DurableWorker:
             self._next_sweep = now + SWEEP_SECONDS
             await self.store.interactions.expire_due(tenant_id=self.tenant_id)
 
-    async def _wind_down(self) -> None:
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self.grace_seconds)
+    @asynccontextmanager
+    async def _holding(self) -> AsyncIterator[None]:
+        """Leave nothing behind that is held: finish it, or give it back; at once when this is cancelled."""
+        try:
+            yield
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=self.grace_seconds)
+        finally:
+            await self._give_back()
+
+    async def _give_back(self) -> None:
         for task in list(self._tasks):
             task.cancel("give back")
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -231,7 +265,7 @@ class DurableWorker:
         if context.run.attempt > context.run.max_attempts:
             raise AttemptsExhausted(context.run)
         await context.load()
-        return TurnResult.of(await self.handler(context))
+        return TurnResult.of(await call_handler(self.handler, context))
 
     async def _beat(self, context: RunContext, handling: asyncio.Task[TurnResult]) -> None:
         """Prolong the lease; stop the handler when the claim is lost or somebody asks to cancel."""
@@ -265,7 +299,13 @@ class DurableWorker:
             if context.cancel_requested:
                 await self._finish(context, "cancelled", ())
                 return
-            # The worker winds down: give the run back, unfinished.
+            # The worker winds down. The run is given back when its handler has ended, and not before:
+            # nobody else may begin it while this one still tidies up.
+            handling.cancel("give back")
+            await asyncio.wait({handling})
+            if not handling.cancelled() and not isinstance(handling.exception(), Exception):
+                await self._end(context, handling)  # it ended well, or paused, at this moment
+                return
             with suppress(StrongroomError):
                 await context.release()
                 self.counts.released += 1
@@ -275,9 +315,8 @@ class DurableWorker:
             self.counts.paused += 1
         except RunCancelled:
             await self._finish(context, "cancelled", ())
-        except (StaleClaim, NotFound) as error:
-            raise error from None
         except Exception as error:  # noqa: BLE001 (whatever a handler raises ends its run, not the worker)
+            # A StaleClaim or NotFound may be about something else: whether the run is lost, its end tells.
             await self._fail_or_retry(context, error)
         else:
             await self._complete(context, result)
@@ -289,11 +328,11 @@ class DurableWorker:
         except VersionConflict as error:
             # Somebody changed the session state meanwhile: the turn begins again from what is there now.
             await self._fail_or_retry(context, error)
-        except InvalidArgument as error:
+        except (InvalidArgument, AlreadyExists) as error:
             # What cannot be stored must not keep the run from ending; the person is told.
             log.warning("the turn of run %s cannot be stored: %s", context.run.id, error)
             await context.usage.salvage()
-            part = ErrorPart(code=error.name, message=_short(str(error)))
+            part = ErrorPart(code=error.name, message=short(text_of(error)))
             told = NewMessage(role="assistant", parts=[part])
             await self._finish(context, "failed", (told,), error=error_object(error))
 
@@ -332,17 +371,6 @@ class AttemptsExhausted(Exception):
     def __init__(self, run: Run) -> None:
         """Say how often it was tried."""
         super().__init__(f"no worker finished the run in {run.max_attempts} attempts")
-
-
-def error_object(error: Exception) -> JsonObject:
-    """Return what a run keeps of an error: code and message, storable and short."""
-    code = error.name if isinstance(error, StrongroomError) else type(error).__name__
-    cleaned: JsonObject = replace_unstorable({"code": code, "message": _short(str(error))})
-    return cleaned
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _ERROR_CHARACTERS else text[: _ERROR_CHARACTERS - 1] + "…"
 
 
 def _storable(message: NewMessage) -> NewMessage:

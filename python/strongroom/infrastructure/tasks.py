@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 
-async def end_task(task: asyncio.Task[None] | None) -> None:
+async def end_task(task: asyncio.Task[Any] | None) -> None:
     """Cancel a task until it has ended.
 
     A client library may take a cancellation for a connection that has failed; then the next one ends it.
