@@ -40,6 +40,9 @@ def test_a_person_and_a_tenant_go_and_leave_receipts(cli: Cli, database: Databas
     refused = cli("erase-principal", "ada", "--json")
     assert refused.code == 2
     assert refused.json()["error"]["detail"]["path"] == "--yes"
+    for command in (("erase-principal", "ada"), ("purge-tenant",)):
+        unanswered = cli(*command)  # there is no input, as under cron
+        assert (unanswered.code, "--yes" in unanswered.err) == (2, True)
     assert _conversations(database) == 3
     done = cli("erase-principal", "ada", "--yes", "--json")
     assert done.code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated
 
 import typer
@@ -31,16 +32,17 @@ def _counts(rows: list[tuple[str, str, int]]) -> Table:
 
 
 def _agree(question: str, *, yes: bool, as_json: bool) -> bool:
-    """Ask, unless the answer was given; a program that reads JSON cannot be asked."""
+    """Ask, unless the answer was given; a program that reads JSON cannot be asked, nor nobody."""
     if yes:
         return True
-    if as_json:
-        raise InvalidArgument(
-            "nothing is deleted without an answer",
-            detail={"path": "--yes"},
-            hint="Add --yes, or --dry-run to see the counts.",
-        )
-    return typer.confirm(question, err=True)
+    if not as_json:
+        with contextlib.suppress(typer.Abort, RuntimeError):  # the end of the input, or none at all
+            return typer.confirm(question, err=True)
+    raise InvalidArgument(
+        "nothing is deleted without an answer",
+        detail={"path": "--yes"},
+        hint="Add --yes, or --dry-run to see the counts.",
+    )
 
 
 @command

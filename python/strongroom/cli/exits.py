@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import logging
@@ -130,7 +131,9 @@ def command(
 def _report(error: StrongroomError, *, as_json: bool, debug: bool) -> None:
     console = errors_console()
     if as_json:
-        write_json({"error": error_fields(error)})
+        # Where standard output is what fails, people are told all the same.
+        with contextlib.suppress(OSError):
+            write_json({"error": error_fields(error)})
     line = Text("error  ", style="bold red")
     line.append(printable(error.message), style="default not bold")
     line.append(f"  [{error.code} {type(error).__name__}]", style="dim not bold")
