@@ -50,6 +50,7 @@ from strongroom.stores import (
     SqlUsageStore,
     SqlVectorIndex,
 )
+from strongroom.stores.rows import rows_from
 from strongroom.transports.base import Transport
 from strongroom.transports.psycopg import (
     Connection,
@@ -234,7 +235,8 @@ async def health_of(
         target: the version that this package carries.
         capabilities: what the adapter can do, whether or not it has vector search here.
     """
-    row = _HEALTH.validate_json(await transport.call("read_health", {}))[0]
+    told = await transport.call("read_health", {})
+    row = rows_from(_HEALTH, told, "read_health", _HealthRow.model_fields)[0]
     warnings = (*_warnings(row, target), *await _realtime_warnings(transport, row))
     return Health(
         adapter=adapter,
@@ -274,7 +276,8 @@ _FINDINGS = TypeAdapter(list[_RealtimeFinding])
 async def _realtime_warnings(transport: Transport, row: _HealthRow) -> list[str]:
     if row.caller_kind != "host" or not _has_migration(row, "realtime"):
         return []
-    found = _FINDINGS.validate_json(await transport.call("diagnose_realtime", {}))
+    told = await transport.call("diagnose_realtime", {})
+    found = rows_from(_FINDINGS, told, "diagnose_realtime", _RealtimeFinding.model_fields)
     return [f"Realtime, {f.object_name}: {f.problem}. {f.hint}" for f in found]
 
 

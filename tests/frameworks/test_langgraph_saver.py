@@ -248,6 +248,9 @@ async def test_a_thread_is_its_tenants_and_its_principals(
     with pytest.raises(AlreadyExists):
         await _graph(eves).ainvoke({"items": []}, THREAD)
     assert await saver.aget_tuple(THREAD) is not None
+    # Who forgets it must not come to share a thread named None.
+    with pytest.raises(InvalidArgument, match="thread_id is None"):
+        await _graph(saver).ainvoke({"items": []}, {"configurable": {"thread_id": None}})
     with pytest.raises(InvalidArgument):
         await saver.aprune(["t"], strategy="some")
     await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id="ada")

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, create_model
 from strongroom.errors import NotFound
 from strongroom.models.base import Record
 from strongroom.models.pages import Page
+from strongroom.stores.rows import rows_from
 from strongroom.transports.base import Argument, Transport
 
 R = TypeVar("R", bound=Record)
@@ -37,7 +38,8 @@ class SqlStore:
         self._transport = transport
 
     async def _rows(self, kind: type[R], function: str, /, **arguments: Argument) -> list[R]:
-        return _rows_of(kind).validate_json(await self._transport.call(function, arguments))
+        text = await self._transport.call(function, arguments)
+        return rows_from(_rows_of(kind), text, function, kind.model_fields)
 
     async def _one(self, kind: type[R], function: str, /, **arguments: Argument) -> R:
         return (await self._rows(kind, function, **arguments))[0]
@@ -48,7 +50,8 @@ class SqlStore:
 
     async def _page(self, kind: type[R], function: str, /, **arguments: Argument) -> Page[R]:
         text = await self._transport.call(function, arguments)
-        rows: list[Any] = _page_rows_of(kind).validate_json(text)
+        fields = {*kind.model_fields, "cursor", "has_more"}
+        rows: list[Any] = rows_from(_page_rows_of(kind), text, function, fields)
         has_more = bool(rows) and rows[0].has_more
         cursors = [_strip(row, kind) for row in rows]
         if not rows:

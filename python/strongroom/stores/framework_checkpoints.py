@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from strongroom.models.base import JsonObject, JsonValue
 from strongroom.models.frameworks import ChannelValue, ChannelWrite, FrameworkCheckpoint
+from strongroom.stores.rows import rows_from
 
 _Row = tuple[str, tuple[str, ...] | None, str | None, str, str, JsonValue, JsonObject | None]
 """Session, path, checkpoint, collection, key, content and metadata."""
@@ -70,7 +71,9 @@ def checkpoints_of(text: str, data: list[bytes | None]) -> tuple[FrameworkCheckp
     """
     sessions: dict[str, _Session] = {}
     checkpoints: list[tuple[_Row, bytes | None]] = []
-    for row, its_data in zip(_ROWS.validate_json(text), data, strict=True):
+    for row, its_data in zip(
+        rows_from(_ROWS, text, "read_framework_checkpoints"), data, strict=True
+    ):
         session_id, _, checkpoint_id, collection, key, content, _ = row
         session = sessions.setdefault(session_id, _Session())
         if collection == "channels":

@@ -14,6 +14,7 @@ from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.summaries import CreatedThreadSummary, History, ThreadSummary
 from strongroom.ports.arguments import port_method, viewer_id
 from strongroom.stores.base import SqlStore
+from strongroom.stores.rows import rows_from
 from strongroom.transports.base import Document
 
 
@@ -127,7 +128,7 @@ class SqlThreadSummaryStore(SqlStore):
                 "viewer_id": viewer_id(tenant_id, viewer),
             },
         )
-        rows = _HISTORY.validate_json(text)
+        rows = rows_from(_HISTORY, text, "read_history")
         messages = [row for row in rows if isinstance(row, _MessageRow)]
         return History(
             summary=next((row.record() for row in rows if isinstance(row, _SummaryRow)), None),

@@ -20,9 +20,11 @@ from strongroom.postgres import (
     CAPABILITIES,
     _has_migration,
     _HealthRow,
+    _RealtimeFinding,
     _vector_search,
     _warnings,
 )
+from strongroom.stores.rows import rows_from
 from strongroom.sync.client import Strongroom, UnitOfWork, with_blobs
 from strongroom.sync.infrastructure.listening import ConnectToListen
 from strongroom.sync.infrastructure.postgres_realtime import PostgresRealtimePublisher
@@ -198,7 +200,8 @@ def health_of(
         target: the version that this package carries.
         capabilities: what the adapter can do, whether or not it has vector search here.
     """
-    row = _HEALTH.validate_json(transport.call("read_health", {}))[0]
+    told = transport.call("read_health", {})
+    row = rows_from(_HEALTH, told, "read_health", _HealthRow.model_fields)[0]
     warnings = (*_warnings(row, target), *_realtime_warnings(transport, row))
     return Health(
         adapter=adapter,
@@ -215,7 +218,8 @@ def health_of(
 def _realtime_warnings(transport: Transport, row: _HealthRow) -> list[str]:
     if row.caller_kind != "host" or not _has_migration(row, "realtime"):
         return []
-    found = _FINDINGS.validate_json(transport.call("diagnose_realtime", {}))
+    told = transport.call("diagnose_realtime", {})
+    found = rows_from(_FINDINGS, told, "diagnose_realtime", _RealtimeFinding.model_fields)
     return [f"Realtime, {f.object_name}: {f.problem}. {f.hint}" for f in found]
 
 

@@ -24,7 +24,22 @@ def place_of(config: RunnableConfig) -> list[str]:
             detail={"path": "configurable.checkpoint_ns"},
             hint="Levels are separated by single bars.",
         )
-    return [str(given["thread_id"]), *levels]
+    return [thread_of(given["thread_id"]), *levels]
+
+
+def thread_of(thread_id: object) -> str:
+    """Return a thread's label; what LangGraph's own savers take as such, and no thread by default.
+
+    Raises:
+        InvalidArgument: SR001, it is None: all who forget it would share a thread.
+    """
+    if thread_id is None:
+        raise InvalidArgument(
+            "thread_id is None",
+            detail={"path": "configurable.thread_id"},
+            hint="Give every conversation an id of its own.",
+        )
+    return str(thread_id)
 
 
 def prefix_of(config: RunnableConfig | None) -> tuple[list[str], bool]:

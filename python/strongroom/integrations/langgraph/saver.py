@@ -30,7 +30,13 @@ from strongroom.integrations.langgraph.listing import (
     searchable,
     without_the_last_id,
 )
-from strongroom.integrations.langgraph.places import FRAMEWORK, config_of, place_of, prefix_of
+from strongroom.integrations.langgraph.places import (
+    FRAMEWORK,
+    config_of,
+    place_of,
+    prefix_of,
+    thread_of,
+)
 from strongroom.integrations.langgraph.writing import CheckpointWriter, Values
 from strongroom.integrations.pages import all_values
 from strongroom.integrations.plain import FAULTS, refused
@@ -293,7 +299,7 @@ class StrongroomSaver(BlockingSaver):
         """Delete a thread with all its namespaces, for good."""
         await self._bridge.run(
             self._frameworks.delete_sessions(
-                tenant_id=self._tenant_id, framework=FRAMEWORK, path=[str(thread_id)]
+                tenant_id=self._tenant_id, framework=FRAMEWORK, path=[thread_of(thread_id)]
             )
         )
 
@@ -318,8 +324,8 @@ class StrongroomSaver(BlockingSaver):
             self._frameworks.fork_session(
                 tenant_id=self._tenant_id,
                 framework=FRAMEWORK,
-                from_path=[str(source_thread_id)],
-                path=[str(target_thread_id)],
+                from_path=[thread_of(source_thread_id)],
+                path=[thread_of(target_thread_id)],
             )
         )
 
@@ -337,7 +343,7 @@ class StrongroomSaver(BlockingSaver):
             else:
                 await self._bridge.run(
                     self._frameworks.prune_checkpoints(
-                        tenant_id=self._tenant_id, framework=FRAMEWORK, path=[str(thread_id)]
+                        tenant_id=self._tenant_id, framework=FRAMEWORK, path=[thread_of(thread_id)]
                     )
                 )
 

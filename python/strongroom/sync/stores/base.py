@@ -7,6 +7,7 @@ from typing import Any
 
 from strongroom.models.pages import Page
 from strongroom.stores.base import R, _page_rows_of, _rows_of, _strip
+from strongroom.stores.rows import rows_from
 from strongroom.sync.transports.base import Transport
 from strongroom.transports.base import Argument
 
@@ -19,7 +20,8 @@ class SqlStore:
         self._transport = transport
 
     def _rows(self, kind: type[R], function: str, /, **arguments: Argument) -> list[R]:
-        return _rows_of(kind).validate_json(self._transport.call(function, arguments))
+        text = self._transport.call(function, arguments)
+        return rows_from(_rows_of(kind), text, function, kind.model_fields)
 
     def _one(self, kind: type[R], function: str, /, **arguments: Argument) -> R:
         return (self._rows(kind, function, **arguments))[0]
@@ -30,7 +32,8 @@ class SqlStore:
 
     def _page(self, kind: type[R], function: str, /, **arguments: Argument) -> Page[R]:
         text = self._transport.call(function, arguments)
-        rows: list[Any] = _page_rows_of(kind).validate_json(text)
+        fields = {*kind.model_fields, "cursor", "has_more"}
+        rows: list[Any] = rows_from(_page_rows_of(kind), text, function, fields)
         has_more = bool(rows) and rows[0].has_more
         cursors = [_strip(row, kind) for row in rows]
         if not rows:

@@ -9,6 +9,7 @@ from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.summaries import CreatedThreadSummary, History, ThreadSummary
 from strongroom.ports.arguments import viewer_id
+from strongroom.stores.rows import rows_from
 from strongroom.stores.summaries import _HISTORY, _MessageRow, _SummaryRow
 from strongroom.sync.ports.arguments import port_method
 from strongroom.sync.stores.base import SqlStore
@@ -100,7 +101,7 @@ class SqlThreadSummaryStore(SqlStore):
                 "viewer_id": viewer_id(tenant_id, viewer),
             },
         )
-        rows = _HISTORY.validate_json(text)
+        rows = rows_from(_HISTORY, text, "read_history")
         messages = [row for row in rows if isinstance(row, _MessageRow)]
         return History(
             summary=next((row.record() for row in rows if isinstance(row, _SummaryRow)), None),

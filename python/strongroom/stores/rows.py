@@ -1,0 +1,65 @@
+"""Rows of the database as records, also of one that is newer than this package."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from strongroom.errors import SchemaVersionError
+
+R = TypeVar("R")
+
+
+def rows_from(
+    adapter: TypeAdapter[list[R]], text: str, function: str, fields: Collection[str] = ()
+) -> list[R]:
+    """Return the rows of a call as records.
+
+    A column that this package does not know comes from a newer schema: it is left out, with a warning, so
+    that a process goes on while others are upgraded.
+
+    Args:
+        adapter: of the list of them.
+        text: the rows as JSON.
+        function: what was called.
+        fields: the columns that the records have.
+
+    Raises:
+        SchemaVersionError: SR041, the rows are of another form.
+    """
+    try:
+        return adapter.validate_json(text)
+    except ValidationError:
+        known, unknown = _known(json.loads(text), fields)
+        if unknown:
+            warnings.warn(
+                f"{function} has columns that this package does not know ({', '.join(unknown)}): the"
+                " schema is newer, upgrade the package",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            try:
+                return adapter.validate_json(json.dumps(known))
+            except ValidationError as second:
+                error = second
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise SchemaVersionError(
+            f"the database answers {function} in a form that this package does not read",
+            detail={
+                "function": function,
+                "where": ".".join(str(step) for step in first["loc"]),
+                "reason": first["msg"],
+            },
+            hint="Schema and package are of different versions: see `strongroom migrate status`.",
+        ) from None
+
+
+def _known(rows: Any, fields: Collection[str]) -> tuple[Any, list[str]]:
+    if not fields or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return rows, []
+    unknown = sorted({name for row in rows for name in row} - {*fields})
+    return [{name: row[name] for name in row if name in fields} for row in rows], unknown
