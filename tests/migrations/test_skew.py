@@ -63,3 +63,13 @@ async def test_columns_of_a_newer_schema_are_left_out_and_other_forms_are_told(
             await store.tenants.get(tenant_id=tenant_id)
         assert caught.value.detail["function"] == "find_tenant"
         assert caught.value.detail["where"] == "0.name"
+        with database.connect() as admin:
+            admin.execute("drop function strongroom.find_tenant")
+            admin.execute(
+                """create function strongroom.find_tenant(p_tenant_id text) returns table (name text)
+                language sql begin atomic; select p_tenant_id; end"""
+            )
+            admin.execute("grant execute on function strongroom.find_tenant to strongroom_host")
+        with pytest.raises(SchemaVersionError, match="in a form") as caught:
+            await store.tenants.get(tenant_id=tenant_id)
+        assert tenant_id not in str(caught.value.detail)

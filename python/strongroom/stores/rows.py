@@ -33,29 +33,34 @@ def rows_from(
     """
     try:
         return adapter.validate_json(text)
-    except ValidationError:
+    except ValidationError as error:
         known, unknown = _known(json.loads(text), fields)
-        if unknown:
-            warnings.warn(
-                f"{function} has columns that this package does not know ({', '.join(unknown)}): the"
-                " schema is newer, upgrade the package",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            try:
-                return adapter.validate_json(json.dumps(known))
-            except ValidationError as second:
-                error = second
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise SchemaVersionError(
-            f"the database answers {function} in a form that this package does not read",
-            detail={
-                "function": function,
-                "where": ".".join(str(step) for step in first["loc"]),
-                "reason": first["msg"],
-            },
-            hint="Schema and package are of different versions: see `strongroom migrate status`.",
-        ) from None
+        if not unknown:
+            raise _another_form(function, error) from None
+    warnings.warn(
+        f"{function} has columns that this package does not know ({', '.join(unknown)}): the schema is"
+        " newer, upgrade the package",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    try:
+        return adapter.validate_json(json.dumps(known))
+    except ValidationError as error:
+        raise _another_form(function, error) from None
+
+
+def _another_form(function: str, error: ValidationError) -> SchemaVersionError:
+    """Say where and what, and nothing of what the rows hold."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return SchemaVersionError(
+        f"the database answers {function} in a form that this package does not read",
+        detail={
+            "function": function,
+            "where": ".".join(str(step) for step in first["loc"]),
+            "reason": first["msg"],
+        },
+        hint="Schema and package are of different versions: see `strongroom migrate status`.",
+    )
 
 
 def _known(rows: Any, fields: Collection[str]) -> tuple[Any, list[str]]:
