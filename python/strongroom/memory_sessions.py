@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import get_args
+from typing import Any, get_args
+
+from pydantic_core import PydanticCustomError
 
 from strongroom.errors import AlreadyExists, InvalidArgument, StrongroomError
+from strongroom.handler_errors import text_of
 from strongroom.ids import new_id
 from strongroom.models.base import JsonObject, JsonValue
 from strongroom.models.json_values import check_json, replace_unstorable
 from strongroom.models.memory_sessions import MemoryContext, SavePolicy
+from strongroom.models.validation import path_of
 from strongroom.ports.memory_sessions import MemoryStore
 
 DEFAULT_POLICY: SavePolicy = "message"
@@ -29,11 +32,24 @@ def describe_error(error: BaseException) -> JsonObject:
     """
     described: JsonObject = {
         "type": type(error).__name__,
-        "message": replace_unstorable(str(error)[:_ERROR_CHARACTERS]),
+        "message": replace_unstorable(text_of(error)[:_ERROR_CHARACTERS]),
     }
     if isinstance(error, StrongroomError):
         described["code"] = error.code
     return described
+
+
+def _plain(message: Any, place: int) -> JsonValue:
+    try:
+        plain: JsonValue = check_json(message)
+    except PydanticCustomError as error:
+        path = path_of(("messages", place), str((error.context or {}).get("inner", "")))
+        raise InvalidArgument(
+            f"{path} {error.message()}",
+            detail={"path": path, "reason": error.message()},
+            hint="Give messages as JSON: texts, numbers, lists and objects.",
+        ) from error
+    return plain
 
 
 class MemoryRun:
@@ -71,9 +87,11 @@ class MemoryRun:
         """Add completed messages: of the user, the assistant, or a tool's result.
 
         Raises:
+            InvalidArgument: SR001, one is not JSON; none was added.
             StrongroomError: they cannot be stored; with policy ``message`` it is known at once.
         """
-        self.messages += [check_json(message) for message in messages]
+        begun = len(self.messages)
+        self.messages += [_plain(message, begun + n) for n, message in enumerate(messages)]
         if self._policy == "message":
             await self.save()
 
@@ -212,6 +230,8 @@ class MemorySession:
         try:
             yield run
             await run.save()
-        except (Exception, asyncio.CancelledError) as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
             await run.record(error)
             raise

@@ -22,6 +22,8 @@ from strongroom.ui_parts import (
     to_ui_parts,
 )
 
+_ROLES = ("system", "user", "assistant")
+
 
 def from_ui_message(ui: JsonObject, *, trusted: bool = False) -> NewMessage:
     """Return a message to append.
@@ -48,6 +50,12 @@ def from_ui_message(ui: JsonObject, *, trusted: bool = False) -> NewMessage:
             "message.parts must be a list",
             detail={"path": "message.parts"},
             hint="Give UI messages as they come in a request: parsed JSON.",
+        )
+    if ui.get("role") not in _ROLES:
+        raise InvalidArgument(
+            f"message.role must be one of: {', '.join(_ROLES)}",
+            detail={"path": "message.role", "choices": [*_ROLES]},
+            hint="Give UI messages as they come in a request: a tool's results are parts.",
         )
     parts = from_ui_parts(cast("list[JsonObject]", given))
     metadata = ui.get("metadata")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -264,27 +265,55 @@ async def test_a_wrong_embedder_is_named(made: Any, reason: str) -> None:
         await Embedder(good.model, lambda _: made).embed(["a", "b"])
 
 
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise LookupError
+
+
+@pytest.mark.parametrize("in_a_thread", [False, True])
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (RuntimeError("the model is asleep \0 \ud83d"), "the model is asleep \ufffd"),
+        (Speechless(), "LookupError"),
+        (StopIteration(), "StopIteration"),
+        (SystemExit(2), "SystemExit"),
+        (asyncio.CancelledError(), "CancelledError"),
+    ],
+)
 async def test_an_embedder_that_fails_costs_its_file_and_no_other(
-    ingest: Ingest, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Ingest,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    raised: BaseException,
+    said: str,
+    in_a_thread: bool,
 ) -> None:
     monkeypatch.setattr("strongroom.ingestion.work.BACKOFF_SECONDS", 0.02)
     calls: list[str] = []
 
-    async def sometimes(texts: list[str]) -> list[list[float]]:
+    def sometimes(texts: list[str]) -> list[list[float]]:
         calls.extend(texts)
         if any("A refund" in text for text in texts):
-            raise RuntimeError("the model is asleep")
+            raise raised
         return [[1.0]] * len(texts)
 
-    recipe = Recipe(embedder=await make_embedder(sometimes, name="sometimes"))
-    report = await ingest(recipe=recipe)
+    async def waiting(texts: list[str]) -> list[list[float]]:
+        return sometimes(texts)
+
+    call = sometimes if in_a_thread else waiting
+    recipe = Recipe(embedder=await make_embedder(call, name="sometimes"))
+    async with asyncio.timeout(20):
+        report = await ingest(recipe=recipe)
     assert report.inserted == ["docs/empty.md", "docs/faq.md"]
     assert [one["file"] for one in report.failed] == ["docs/deep/refunds.txt"]
-    assert "the model is asleep" in report.failed[0]["message"]
+    assert said in report.failed[0]["message"]
     assert not report.is_complete
     assert sum("A refund" in text for text in calls) == 3, "it was tried again, and not for ever"
     (folder / "deep" / "refunds.txt").write_text("Money back in a week.\n")
     assert (await ingest(recipe=recipe)).inserted == ["docs/deep/refunds.txt"]
+    with pytest.raises(InvalidArgument, match="concurrency"):
+        await ingest(recipe=recipe, concurrency=0)
 
 
 async def test_a_writer_in_between_is_not_overwritten(

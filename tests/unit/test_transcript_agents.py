@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import Any, get_args
 
 import pytest
@@ -10,7 +12,7 @@ from examples.transcript_agents.agents import prompt_in_session, prompt_with_tra
 from examples.transcript_agents.model import LineIsDeadError
 
 import strongroom
-from strongroom import MemoryContext, MemorySession
+from strongroom import InvalidArgument, MemoryContext, MemorySession
 from strongroom.models.memory_sessions import SavePolicy
 
 
@@ -69,6 +71,36 @@ async def test_an_agent_in_a_session_stores_by_its_policy(policy: SavePolicy) ->
         asked = 2 + STORED_OF_A_FAILED_RUN[policy]
         answer = await prompt_in_session(session, "How much did I ask?")
         assert answer == f"You have asked me {asked} things so far."
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise LookupError
+
+
+@pytest.mark.parametrize("failure", [Speechless(), SystemExit(2), asyncio.CancelledError()])
+async def test_whatever_ends_a_run_is_recorded_and_raised(failure: BaseException) -> None:
+    async with strongroom.connect("memory:") as store:
+        await store.tenants.create(tenant_id="t", name="T")
+        place: dict[str, Any] = {"tenant_id": "t", "context": MemoryContext(session_id="s")}
+        session = MemorySession(store.memory, **place)
+
+        async def prompt() -> None:
+            async with session.run() as run:
+                for wrong in (math.nan, {1}):
+                    with pytest.raises(InvalidArgument) as refused:
+                        await run.add({"role": "user"}, {"n": wrong})
+                    assert refused.value.detail["path"] == "messages[1].n"
+                await run.add({"role": "user", "content": "said"})
+                raise failure
+
+        with pytest.raises(type(failure)) as raised:
+            await prompt()
+        assert raised.value is failure
+        assert await session.load() == [{"role": "user", "content": "said"}]
+        errors = await store.memory.list_errors(**place)
+    kept: list[Any] = [failed.error for failed in errors.items]
+    assert [error["type"] for error in kept] == [type(failure).__name__]
 
 
 async def test_the_program_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:

@@ -232,7 +232,8 @@ def test_what_is_no_ui_message_is_refused_by_its_path() -> None:
     wrong: list[tuple[Any, str]] = [
         ({"role": "user", "parts": "text"}, "message.parts"),
         ({"role": "user", "parts": [{"type": "text"}, "text"]}, "parts[1]"),
-        ({"role": "robot", "parts": []}, "role"),
+        ({"role": "robot", "parts": []}, "message.role"),
+        ({"role": "tool", "parts": []}, "message.role"),
         ({"role": "user", "parts": [{"type": "text", "text": b"bytes"}]}, "message"),
         ("text", "message"),
     ]

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from strongroom.handler_errors import HandlerInterrupted, call_handler
+
 Embed = Callable[[list[str]], Any]
 """Takes texts and returns one embedding for each: lists of numbers, or an array of numpy; async or not."""
 
@@ -25,9 +27,28 @@ async def call_embedder(call: Embed, texts: list[str], turn: asyncio.Lock) -> An
         call: the callable.
         texts: to embed.
         turn: lets one thread at a time into it.
+
+    Raises:
+        Exception: whatever it raises; what is meant to end programs or tasks, as HandlerInterrupted.
     """
-    if is_asynchronous(call):
-        return await call(texts)
-    async with turn:
-        made = await asyncio.to_thread(call, texts)
-    return await made if inspect.isawaitable(made) else made
+
+    async def made_of(texts: list[str]) -> Any:
+        if is_asynchronous(call):
+            return await call(texts)
+        async with turn:
+            made, error = await asyncio.to_thread(_outcome, call, texts)
+        if error is not None:
+            raise error
+        return await made if inspect.isawaitable(made) else made
+
+    return await call_handler(made_of, texts)
+
+
+def _outcome(call: Embed, texts: list[str]) -> tuple[Any, BaseException | None]:
+    """Return what it makes, or raises: a thread hands over neither StopIteration nor SystemExit."""
+    try:
+        return call(texts), None
+    except (StopIteration, SystemExit) as error:
+        return None, HandlerInterrupted(error)
+    except BaseException as error:  # noqa: BLE001 (it is raised where it is awaited)
+        return None, error

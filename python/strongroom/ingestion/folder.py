@@ -8,6 +8,7 @@ from pathlib import Path
 
 from strongroom.client import Strongroom
 from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.handlers import check_options
 from strongroom.ingestion.files import Folder, FoundFile, find_files
 from strongroom.ingestion.report import IngestReport, Recipe, Vanished, all_of, told
 from strongroom.ingestion.source_writing import SourceWriter
@@ -84,6 +85,7 @@ async def ingest_folder(
         ...     asyncio.run(main(Path(place)))
         'docs/faq.md:1-3'
     """
+    check_options(concurrency=concurrency, lease_seconds=lease_seconds, above_zero={})
     work = SourceWriter(store, tenant_id, Path(path), name, recipe or Recipe())
     report = IngestReport(str(path), tenant_id, collection)
     if work.recipe.embedder is not None and "vector_search" not in store.capabilities:

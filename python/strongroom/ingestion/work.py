@@ -10,9 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strongroom.client import Strongroom
-from strongroom.errors import InvalidArgument, StaleClaim, StrongroomError, VersionConflict
+from strongroom.errors import (
+    InvalidArgument,
+    StaleClaim,
+    StrongroomError,
+    Unavailable,
+    VersionConflict,
+)
+from strongroom.handler_errors import short, text_of
 from strongroom.ids import new_id
 from strongroom.models.jobs import Job
+from strongroom.models.json_values import replace_unstorable
 
 KIND = "ingest-file"
 _ATTEMPTS = 3
@@ -162,7 +170,8 @@ class _Jobs:
             with contextlib.suppress(StaleClaim):
                 while True:
                     await asyncio.sleep(self.lease_seconds / 3)
-                    await self.store.jobs.heartbeat(**mine, lease_seconds=self.lease_seconds)
+                    with contextlib.suppress(Unavailable):  # the next one may come through
+                        await self.store.jobs.heartbeat(**mine, lease_seconds=self.lease_seconds)
 
         beating = asyncio.create_task(beat())
         try:
@@ -176,5 +185,8 @@ def _failure(ref: str, error: Exception) -> dict[str, Any]:
     if isinstance(error, StrongroomError):
         code, message = error.code, error.message
     else:
-        code, message = StrongroomError.code, f"{ref}: {type(error).__name__}: {error}"
-    return {"file": ref, "code": code, "message": message[:2000]}
+        code, message = StrongroomError.code, f"{ref}: {type(error).__name__}: {text_of(error)}"
+    cleaned: dict[str, Any] = replace_unstorable(
+        {"file": ref, "code": code, "message": short(message)}
+    )
+    return cleaned

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import get_args
 
-from strongroom import blocking
 from strongroom.errors import AlreadyExists, InvalidArgument
 from strongroom.ids import new_id
-from strongroom.memory_sessions import _BATCH, DEFAULT_POLICY, describe_error
+from strongroom.memory_sessions import _BATCH, DEFAULT_POLICY, _plain, describe_error
 from strongroom.models.base import JsonValue
-from strongroom.models.json_values import check_json
 from strongroom.models.memory_sessions import MemoryContext, SavePolicy
 from strongroom.sync.ports.memory_sessions import MemoryStore
 
@@ -52,9 +50,11 @@ class MemoryRun:
         """Add completed messages: of the user, the assistant, or a tool's result.
 
         Raises:
+            InvalidArgument: SR001, one is not JSON; none was added.
             StrongroomError: they cannot be stored; with policy ``message`` it is known at once.
         """
-        self.messages += [check_json(message) for message in messages]
+        begun = len(self.messages)
+        self.messages += [_plain(message, begun + n) for n, message in enumerate(messages)]
         if self._policy == "message":
             self.save()
 
@@ -194,6 +194,8 @@ class MemorySession:
         try:
             yield run
             run.save()
-        except (Exception, blocking.CancelledError) as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
             run.record(error)
             raise
