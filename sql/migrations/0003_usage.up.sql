@@ -56,7 +56,8 @@ create table strongroom.usage_events (
     constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
     constraint what_it_names_has_1_to_255_characters
         check (
-            char_length(conversation_id) between 1 and 255
+            char_length(conversation_id) >= 1
+            and char_length(conversation_id) <= 255
             and char_length(run_id) between 1 and 255
             and char_length(step_id) between 1 and 255
             and char_length(tool_call_id) between 1 and 255
@@ -85,7 +86,8 @@ create table strongroom.usage_events (
     constraint a_correction_is_not_a_step check (corrects_id is null or step_id is null),
     constraint amounts_are_safe_json_numbers
         check (
-            input_tokens between -9007199254740991 and 9007199254740991
+            input_tokens >= -9007199254740991
+            and input_tokens <= 9007199254740991
             and output_tokens between -9007199254740991 and 9007199254740991
             and cached_input_tokens between -9007199254740991 and 9007199254740991
             and cache_write_tokens between -9007199254740991 and 9007199254740991

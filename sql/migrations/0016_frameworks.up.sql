@@ -55,7 +55,7 @@ create table strongroom.framework_sessions (
     constraint id_has_1_to_255_characters check (char_length(id) between 1 and 255),
     constraint framework_is_a_short_word check (framework ~ '^[a-z][a-z0-9_]{0,62}$'),
     constraint path_has_1_to_20_labels
-        check (cardinality(path) between 1 and 20 and array_position(path, null) is null),
+        check (array_position(path, null) is null and cardinality(path) between 1 and 20),
     constraint path_has_at_most_1000_bytes check (octet_length(array_to_string(path, '')) <= 1000),
     constraint principal_id_has_1_to_255_characters
         check (char_length(principal_id) between 1 and 255),

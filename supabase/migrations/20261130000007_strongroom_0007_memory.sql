@@ -438,7 +438,7 @@ create table strongroom.memories (
     constraint confidence_is_between_0_and_1 check (confidence between 0 and 1),
     constraint sensitivity_is_known check (sensitivity in ('normal', 'personal', 'sensitive')),
     constraint an_embedding_has_1_to_4000_dimensions
-        check (cardinality(embedding) between 1 and 4000 and array_ndims(embedding) = 1),
+        check (array_ndims(embedding) = 1 and cardinality(embedding) between 1 and 4000),
     constraint an_embedding_names_its_model
         check (num_nulls(embedding, embedding_model) in (0, 2)),
     constraint embedding_model_has_1_to_255_characters

@@ -24,7 +24,7 @@ create table strongroom.framework_sessions (
     constraint last_position_is_safe_in_javascript
         CHECK (last_position >= 0 AND last_position <= '9007199254740991'::bigint),
     constraint path_has_1_to_20_labels
-        CHECK (cardinality(path) >= 1 AND cardinality(path) <= 20 AND array_position(path, NULL::text) IS NULL),
+        CHECK (array_position(path, NULL::text) IS NULL AND cardinality(path) >= 1 AND cardinality(path) <= 20),
     constraint path_has_at_most_1000_bytes
         CHECK (octet_length(array_to_string(path, ''::text)) <= 1000),
     constraint principal_id_has_1_to_255_characters

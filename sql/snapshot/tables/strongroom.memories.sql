@@ -30,7 +30,7 @@ create table strongroom.memories (
     constraint memory_belongs_to_a_tenant
         FOREIGN KEY (tenant_id) REFERENCES strongroom.tenants(tenant_id) ON DELETE CASCADE,
     constraint an_embedding_has_1_to_4000_dimensions
-        CHECK (cardinality(embedding) >= 1 AND cardinality(embedding) <= 4000 AND array_ndims(embedding) = 1),
+        CHECK (array_ndims(embedding) = 1 AND cardinality(embedding) >= 1 AND cardinality(embedding) <= 4000),
     constraint an_embedding_names_its_model
         CHECK (num_nulls(embedding, embedding_model) = ANY (ARRAY[0, 2])),
     constraint confidence_is_between_0_and_1
