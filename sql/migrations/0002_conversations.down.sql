@@ -52,6 +52,7 @@ drop function strongroom.create_conversation;
 drop function strongroom.find_conversation;
 drop function strongroom_private.check_agent_binding;
 drop function strongroom_private.require_readable_conversation;
+drop function strongroom_private.readable_branches;
 drop function strongroom_private.is_readable_conversation;
 drop function strongroom_private.find_last_position;
 drop function strongroom_private.lock_conversation;

@@ -156,6 +156,7 @@ returns boolean
 language sql
 stable
 security definer
+cost 2000
 set search_path = pg_catalog, pg_temp
 as $$
     select exists (
@@ -225,6 +226,8 @@ create function strongroom_private.may_read_conversation(p_tenant_id text, p_con
 returns boolean
 language plpgsql
 stable
+-- So that no plan asks it of many rows where a join leaves few.
+cost 2000
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -982,6 +985,52 @@ end
 $$;
 comment on function strongroom_private.is_readable_conversation(text, text, text) is
     'Whether this viewer may read a living conversation; without a viewer, whether it lives.';
+
+create function strongroom_private.readable_branches(
+    p_branch text,
+    p_conversation text,
+    p_viewer_id text,
+    p_parameter text
+)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    -- As is_readable_conversation has it. A list that calls that one row by row pays a function call
+    -- for each row that it passes over; these are joins, in whichever direction is cheaper.
+    select string_agg(
+        '(' || format(
+            p_branch,
+            format(
+                'exists (select from strongroom.conversations as c where c.tenant_id = $1'
+                ' and c.id = %s and c.deleted_at is null%s)',
+                p_conversation,
+                r.reason
+            )
+        ) || ')',
+        ' union '
+    )
+    from (values
+        ('', true),
+        (format(' and c.owner_id = %s', p_parameter), false),
+        (' and c.visibility = ''tenant''', false),
+        (
+            format(
+                ' and exists (select from strongroom.conversation_participants as p'
+                ' where p.tenant_id = $1 and p.conversation_id = c.id and p.principal_id = %s)',
+                p_parameter
+            ),
+            false
+        )
+    ) as r (reason, is_for_hosts)
+    where r.is_for_hosts = (p_viewer_id is null)
+$$;
+comment on function strongroom_private.readable_branches(text, text, text, text) is
+    'A page''s query (whose $1 is the tenant, with %s for a condition) once for each reason why a'
+    ' viewer may read the conversation of a row, or without a viewer for the living: so each walks'
+    ' its own index, and the cost follows the page, not the tenant. The column and the parameter'
+    ' that holds the viewer are SQL, never made of a caller''s text.';
 
 create function strongroom_private.require_readable_conversation(
     p_tenant_id text,
@@ -3547,6 +3596,7 @@ select strongroom_private.publish_grant(
         strongroom_private.is_participant,
         strongroom_private.may_read_conversation,
         strongroom_private.is_readable_conversation,
+        strongroom_private.readable_branches,
         strongroom_private.require_readable_conversation,
         strongroom_private.find_history_start,
         strongroom_private.find_last_position,

@@ -22,6 +22,7 @@ drop function strongroom_private.fail_raced_record;
 drop function strongroom_private.write_correction;
 drop function strongroom_private.check_usage;
 drop function strongroom_private.find_usage_problem;
+drop function strongroom_private.readable_usage_condition;
 drop function strongroom_private.is_readable_usage;
 
 drop table strongroom.usage_events;

@@ -243,6 +243,38 @@ comment on function strongroom_private.is_readable_usage(text, text, timestamptz
     'Whether this viewer may read usage of this conversation, recorded then: as the conversation,'
     ' which must be the one that was there.';
 
+create function strongroom_private.readable_usage_condition(p_viewer_id text, p_parameter text)
+returns text
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    -- A sum reads all that the viewer may read, so the conversations are found first.
+    select case
+        when p_viewer_id is null then 'true'
+        else format(
+            'u.conversation_id in ('
+            'select own.id from strongroom.conversations as own where own.tenant_id = $1'
+            ' and own.owner_id = %1$s and own.deleted_at is null'
+            ' union '
+            'select shared.id from strongroom.conversations as shared where shared.tenant_id = $1'
+            ' and shared.visibility = ''tenant'' and shared.deleted_at is null'
+            ' union '
+            'select joined.id from strongroom.conversation_participants as p'
+            ' inner join strongroom.conversations as joined on joined.tenant_id = p.tenant_id'
+            ' and joined.id = p.conversation_id'
+            ' where p.tenant_id = $1 and p.principal_id = %1$s and joined.deleted_at is null)'
+            ' and exists (select from strongroom.conversations as recorded'
+            ' where recorded.tenant_id = $1 and recorded.id = u.conversation_id'
+            ' and recorded.created_at <= u.created_at)',
+            p_parameter
+        )
+    end
+$$;
+comment on function strongroom_private.readable_usage_condition(text, text) is
+    'As is_readable_usage, as the condition of a query on usage_events as u (whose $1 is the'
+    ' tenant): a viewer, and the parameter that holds it.';
+
 create function strongroom_private.find_usage_problem(p_event jsonb, p_of_run boolean)
 returns text[]
 language plpgsql
@@ -926,6 +958,7 @@ declare
     v_scope text;
     v_keys text[];
     v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     perform strongroom_private.check_moment('since', p_since);
@@ -943,6 +976,43 @@ begin
         coalesce(p_after, p_before),
         v_scope
     );
+    v_page := format(
+        $query$
+            select u.*
+            from strongroom.usage_events as u
+            where u.tenant_id = $1
+                and ($2 is null or (u.occurred_at, u.id) %1$s (
+                    strongroom_private.from_microseconds($2[1]), $2[2]
+                ))
+                and ($5 is null or u.conversation_id = $5)
+                and ($6 is null or u.run_id = $6)
+                and ($7 is null or u.principal_id = $7)
+                and ($8 is null or u.agent_id = $8)
+                and ($9 is null or u.model = $9)
+                and ($10 is null or u.occurred_at >= $10)
+                and ($11 is null or u.occurred_at < $11)
+                and %%s
+            order by u.occurred_at %2$s, u.id %2$s
+            limit $4 + 1
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end
+    );
+    v_page := case
+        when v_viewer_id is null then format(v_page, 'true')
+        else strongroom_private.readable_branches(
+            replace(
+                v_page,
+                '%s',
+                '%s and exists (select from strongroom.conversations as recorded'
+                ' where recorded.tenant_id = $1 and recorded.id = u.conversation_id'
+                ' and recorded.created_at <= u.created_at)'
+            ),
+            'u.conversation_id',
+            v_viewer_id,
+            '$12'
+        )
+    end;
     return query execute format(
         $query$
             select
@@ -978,32 +1048,18 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select u.*
-                    from strongroom.usage_events as u
-                    where u.tenant_id = $1
-                        and ($2 is null or (u.occurred_at, u.id) %1$s (
-                            strongroom_private.from_microseconds($2[1]), $2[2]
-                        ))
-                        and ($5 is null or u.conversation_id = $5)
-                        and ($6 is null or u.run_id = $6)
-                        and ($7 is null or u.principal_id = $7)
-                        and ($8 is null or u.agent_id = $8)
-                        and ($9 is null or u.model = $9)
-                        and ($10 is null or u.occurred_at >= $10)
-                        and ($11 is null or u.occurred_at < $11)
-                        and ($12 is null or strongroom_private.is_readable_usage(
-                            u.tenant_id, u.conversation_id, u.created_at, $12
-                        ))
-                    order by u.occurred_at %2$s, u.id %2$s
+                    select p.*
+                    from (%3$s) as p
+                    order by p.occurred_at %1$s, p.id %1$s
                     limit $4 + 1
                 ) as u
             ) as s
             where s.place <= $4
-            order by s.occurred_at %3$s, s.id %3$s
+            order by s.occurred_at %2$s, s.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'backward' then 'desc' else 'asc' end
+        case p_direction when 'backward' then 'desc' else 'asc' end,
+        v_page
     )
     using
         p_tenant_id, v_keys, v_scope, p_limit, p_conversation_id, p_run_id, p_principal_id,
@@ -1069,61 +1125,53 @@ begin
                     and ($7 is null or u.model = $7)
                     and ($8 is null or u.occurred_at >= $8)
                     and ($9 is null or u.occurred_at < $9)
-                    and ($10 is null or strongroom_private.is_readable_usage(
-                        u.tenant_id, u.conversation_id, u.created_at, $10
-                    ))
+                    and %2$s
                 group by 1, 2, 3
             ),
             -- Amounts of one currency, counted in its finest unit; integers all the way.
+            scaled as (
+                select
+                    p.*,
+                    max(p.cost_decimals) over (partition by p.key, p.currency) as decimals
+                from parts as p
+            ),
             money as (
                 select
                     p.key,
-                    jsonb_agg(
-                        jsonb_build_object(
-                            'currency', p.currency,
-                            'cost', p.cost::text,
-                            'decimals', p.decimals
-                        )
-                        order by p.currency
-                    ) as costs
-                from (
-                    select
-                        p.key,
-                        p.currency,
-                        p.decimals,
-                        sum(
-                            p.cost * ('1' || repeat('0', p.decimals - p.cost_decimals))::numeric
-                        ) as cost
-                    from (
-                        select
-                            p.*,
-                            max(p.cost_decimals) over (
-                                partition by p.key, p.currency
-                            ) as decimals
-                        from parts as p
-                        where p.currency is not null
-                    ) as p
-                    group by 1, 2, 3
-                ) as p
-                group by 1
+                    p.currency,
+                    p.decimals,
+                    sum(p.events) as events,
+                    sum(p.input_tokens) as input_tokens,
+                    sum(p.output_tokens) as output_tokens,
+                    sum(p.cached_input_tokens) as cached_input_tokens,
+                    sum(p.cache_write_tokens) as cache_write_tokens,
+                    sum(p.reasoning_tokens) as reasoning_tokens,
+                    sum(
+                        p.cost * ('1' || repeat('0', p.decimals - p.cost_decimals))::numeric
+                    ) as cost
+                from scaled as p
+                group by 1, 2, 3
             )
             select
-                p.key,
-                sum(p.events)::bigint,
-                sum(p.input_tokens)::text,
-                sum(p.output_tokens)::text,
-                sum(p.cached_input_tokens)::text,
-                sum(p.cache_write_tokens)::text,
-                sum(p.reasoning_tokens)::text,
+                m.key,
+                sum(m.events)::bigint,
+                sum(m.input_tokens)::text,
+                sum(m.output_tokens)::text,
+                sum(m.cached_input_tokens)::text,
+                sum(m.cache_write_tokens)::text,
+                sum(m.reasoning_tokens)::text,
                 coalesce(
-                    (
-                        select m.costs
-                        from money as m
-                        where m.key is not distinct from p.key
-                    ),
+                    jsonb_agg(
+                        jsonb_build_object(
+                            'currency', m.currency,
+                            'cost', m.cost::text,
+                            'decimals', m.decimals
+                        )
+                        order by m.currency
+                    ) filter (where m.currency is not null),
                     '[]'
                 )
-            from parts as p
+            from money as m
             group by 1
         $query$,
         case p_by
@@ -1134,7 +1182,8 @@ begin
             when 'principal' then 'u.principal_id'
             when 'conversation' then 'u.conversation_id'
             else 'null::text'
-        end
+        end,
+        strongroom_private.readable_usage_condition(p_viewer_id, '$10')
     )
     using
         p_tenant_id, p_time_zone, p_conversation_id, p_run_id, p_principal_id, p_agent_id, p_model,
@@ -1352,6 +1401,7 @@ select strongroom_private.publish_grant(
     'function',
     '{
         strongroom_private.is_readable_usage,
+        strongroom_private.readable_usage_condition,
         strongroom_private.sum_usage,
         strongroom_private.check_time_zone,
         strongroom.find_usage,

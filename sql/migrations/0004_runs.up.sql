@@ -2977,12 +2977,36 @@ declare
     );
     v_keys text[];
     v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     v_keys := strongroom_private.decode_cursor(
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
+    );
+    v_page := strongroom_private.readable_branches(
+        format(
+            $query$
+                select i.id, i.created_at
+                from strongroom.interactions as i
+                where i.tenant_id = $1
+                    and ($5 is null or i.run_id = $5)
+                    and ($6 is null or i.conversation_id = $6)
+                    and ($7 is null or i.status = $7)
+                    and ($2 is null or (i.created_at, i.id) %1$s (
+                        strongroom_private.from_microseconds($2[1]), $2[2]
+                    ))
+                    and %%s
+                order by i.created_at %2$s, i.id %2$s
+                limit $4 + 1
+            $query$,
+            case when v_descending then '<' else '>' end,
+            case when v_descending then 'desc' else 'asc' end
+        ),
+        'i.conversation_id',
+        v_viewer_id,
+        '$8'
     );
     return query execute format(
         $query$
@@ -2998,19 +3022,9 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select i.id
-                    from strongroom.interactions as i
-                    where i.tenant_id = $1
-                        and ($5 is null or i.run_id = $5)
-                        and ($6 is null or i.conversation_id = $6)
-                        and ($7 is null or i.status = $7)
-                        and ($2 is null or (i.created_at, i.id) %1$s (
-                            strongroom_private.from_microseconds($2[1]), $2[2]
-                        ))
-                        and strongroom_private.is_readable_conversation(
-                            i.tenant_id, i.conversation_id, $8
-                        )
-                    order by i.created_at %2$s, i.id %2$s
+                    select p.id
+                    from (%3$s) as p
+                    order by p.created_at %1$s, p.id %1$s
                     limit $4 + 1
                 ) as i
             ) as s
@@ -3018,11 +3032,11 @@ begin
                 on d.tenant_id = $1
                 and d.id = s.id
             where s.place <= $4
-            order by d.created_at %3$s, d.id %3$s
+            order by d.created_at %2$s, d.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'backward' then 'desc' else 'asc' end
+        case p_direction when 'backward' then 'desc' else 'asc' end,
+        v_page
     )
     using
         p_tenant_id, v_keys, v_scope, p_limit, p_run_id, p_conversation_id, p_status, v_viewer_id;
@@ -3930,12 +3944,36 @@ declare
     );
     v_keys text[];
     v_descending boolean := (p_direction = 'forward') <> (p_before is not null);
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     v_keys := strongroom_private.decode_cursor(
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
+    );
+    v_page := strongroom_private.readable_branches(
+        format(
+            $query$
+                select r.id, r.created_at
+                from strongroom.runs as r
+                where r.tenant_id = $1
+                    and r.created_at > '-infinity'
+                    and ($5 is null or r.conversation_id = $5)
+                    and ($6 is null or r.status = $6)
+                    and ($2 is null or (r.created_at, r.id) %1$s (
+                        strongroom_private.from_microseconds($2[1]), $2[2]
+                    ))
+                    and %%s
+                order by r.created_at %2$s, r.id %2$s
+                limit $4 + 1
+            $query$,
+            case when v_descending then '<' else '>' end,
+            case when v_descending then 'desc' else 'asc' end
+        ),
+        'r.conversation_id',
+        v_viewer_id,
+        '$7'
     );
     return query execute format(
         $query$
@@ -3951,19 +3989,9 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select r.id
-                    from strongroom.runs as r
-                    where r.tenant_id = $1
-                        and r.created_at > '-infinity'
-                        and ($5 is null or r.conversation_id = $5)
-                        and ($6 is null or r.status = $6)
-                        and ($2 is null or (r.created_at, r.id) %1$s (
-                            strongroom_private.from_microseconds($2[1]), $2[2]
-                        ))
-                        and strongroom_private.is_readable_conversation(
-                            r.tenant_id, r.conversation_id, $7
-                        )
-                    order by r.created_at %2$s, r.id %2$s
+                    select p.id
+                    from (%3$s) as p
+                    order by p.created_at %1$s, p.id %1$s
                     limit $4 + 1
                 ) as r
             ) as s
@@ -3971,11 +3999,11 @@ begin
                 on d.tenant_id = $1
                 and d.id = s.id
             where s.place <= $4
-            order by d.created_at %3$s, d.id %3$s
+            order by d.created_at %2$s, d.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'forward' then 'desc' else 'asc' end
+        case p_direction when 'forward' then 'desc' else 'asc' end,
+        v_page
     )
     using p_tenant_id, v_keys, v_scope, p_limit, p_conversation_id, p_status, v_viewer_id;
 end

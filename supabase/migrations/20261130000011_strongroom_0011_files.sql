@@ -1787,6 +1787,7 @@ declare
     );
     v_keys text[];
     v_descending boolean := (p_direction = 'forward') <> (p_before is not null);
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     perform strongroom_private.check_optional_id('owner_id', p_owner_id);
@@ -1803,6 +1804,55 @@ begin
         coalesce(p_after, p_before),
         v_scope
     );
+    v_page := format(
+        $query$
+            select
+                f.id,
+                f.created_at
+            from strongroom.files as f
+            where f.tenant_id = $1
+                and ($2 is null or (f.created_at, f.id) %1$s ($2, $3))
+                %3$s
+                %%s
+            order by
+                f.created_at %2$s,
+                f.id %2$s
+            limit $5 + 1
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end,
+        concat_ws(
+            ' ',
+            case
+                when coalesce(p_deleted, false)
+                then 'and f.deleted_at is not null and $6::text is null'
+                else 'and f.deleted_at is null'
+            end,
+            case when p_conversation_id is not null then 'and f.conversation_id = $7' end,
+            case when p_owner_id is not null then 'and f.owner_id = $8' end,
+            case
+                -- The path itself, or what is under it: a segment ends where the prefix does, and
+                -- every character means itself. The first line is for the index.
+                when p_path_prefix is not null then
+                    'and left(f.path, 128) between left($9, 128) and left($9, 128) || $10'
+                    ' and (f.path = $9 or starts_with(f.path, $9 || ''/''))'
+            end
+        )
+    );
+    -- For a viewer one branch per reason to read, so that the cost follows what they may read.
+    v_page := case
+        when p_conversation_id is not null or coalesce(p_deleted, false) then format(v_page, '')
+        else concat_ws(
+            ' union ',
+            format(
+                '(' || v_page || ')',
+                'and f.conversation_id is null and ($6::text is null or f.owner_id = $6)'
+            ),
+            strongroom_private.readable_branches(
+                replace(v_page, '%s', 'and %s'), 'f.conversation_id', v_viewer_id, '$6'
+            )
+        )
+    end;
     return query execute format(
         $query$
             select
@@ -1831,16 +1881,11 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select
-                        f.id,
-                        f.created_at
-                    from strongroom.files as f
-                    where f.tenant_id = $1
-                        and ($2 is null or (f.created_at, f.id) %1$s ($2, $3))
-                        %4$s
+                    select p.*
+                    from (%3$s) as p
                     order by
-                        f.created_at %2$s,
-                        f.id %2$s
+                        p.created_at %1$s,
+                        p.id %1$s
                     limit $5 + 1
                 ) as f
             ) as s
@@ -1849,37 +1894,12 @@ begin
                 and d.id = s.id
             where s.place <= $5
             order by
-                d.created_at %3$s,
-                d.id %3$s
+                d.created_at %2$s,
+                d.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
         case p_direction when 'forward' then 'desc' else 'asc' end,
-        concat_ws(
-            ' ',
-            case
-                when coalesce(p_deleted, false)
-                then 'and f.deleted_at is not null and $6::text is null'
-                else 'and f.deleted_at is null'
-            end,
-            case
-                when p_conversation_id is not null then 'and f.conversation_id = $7'
-                when coalesce(p_deleted, false) then ''
-                else
-                    'and case when f.conversation_id is null'
-                    ' then $6::text is null or f.owner_id = $6'
-                    ' else strongroom_private.is_readable_conversation('
-                    'f.tenant_id, f.conversation_id, $6) end'
-            end,
-            case when p_owner_id is not null then 'and f.owner_id = $8' end,
-            case
-                -- The path itself, or what is under it: a segment ends where the prefix does, and
-                -- every character means itself. The first line is for the index.
-                when p_path_prefix is not null then
-                    'and left(f.path, 128) between left($9, 128) and left($9, 128) || $10'
-                    ' and (f.path = $9 or starts_with(f.path, $9 || ''/''))'
-            end
-        )
+        v_page
     )
     using
         p_tenant_id,

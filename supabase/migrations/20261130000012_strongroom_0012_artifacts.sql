@@ -1289,6 +1289,7 @@ declare
     v_scope text;
     v_keys text[];
     v_descending boolean;
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     perform strongroom_private.check_optional_id('conversation_id', p_conversation_id);
@@ -1310,6 +1311,45 @@ begin
     -- Forward is newest first.
     v_descending := (p_direction = 'forward') <> (p_before is not null);
     -- A prefix is literal, and ends where a segment ends: a/b has a/b itself and a/b/c, not a/bc.
+    v_page := format(
+        $query$
+            select a.id, a.created_at
+            from strongroom.artifacts as a
+            where a.tenant_id = $1
+                and (a.deleted_at is not null) = $9
+                and ($6 is null or a.conversation_id = $6)
+                and ($7 is null or a.owner_id = $7)
+                and ($10 is null or a.name = $10)
+                and (
+                    $8 is null
+                    or a.name = $8
+                    or left(a.name, char_length($11)) = $11
+                )
+                and ($2 is null or (a.created_at, a.id) %1$s (
+                    strongroom_private.from_microseconds($2[1]), $2[2]
+                ))
+                and %%s
+            order by a.created_at %2$s, a.id %2$s
+            limit $4 + 1
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end
+    );
+    -- For a viewer one branch per reason to read, so that the cost follows what they may read.
+    v_page := case
+        when v_viewer_id is null
+        then concat_ws(
+            ' union all ',
+            format('(' || v_page || ')', 'a.conversation_id is null'),
+            strongroom_private.readable_branches(v_page, 'a.conversation_id', null, '$5')
+        )
+        when p_deleted then format(v_page, 'false')
+        else concat_ws(
+            ' union ',
+            format('(' || v_page || ')', 'a.conversation_id is null and a.owner_id = $5'),
+            strongroom_private.readable_branches(v_page, 'a.conversation_id', v_viewer_id, '$5')
+        )
+    end;
     return query execute format(
         $query$
             select
@@ -1324,29 +1364,9 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select a.id
-                    from strongroom.artifacts as a
-                    where a.tenant_id = $1
-                        and (a.deleted_at is not null) = $9
-                        and ($6 is null or a.conversation_id = $6)
-                        and ($7 is null or a.owner_id = $7)
-                        and ($10 is null or a.name = $10)
-                        and (
-                            $8 is null
-                            or a.name = $8
-                            or left(a.name, char_length($11)) = $11
-                        )
-                        and ($2 is null or (a.created_at, a.id) %1$s (
-                            strongroom_private.from_microseconds($2[1]), $2[2]
-                        ))
-                        and case
-                            when $9 and $5 is not null then false
-                            when a.conversation_id is null then $5 is null or a.owner_id = $5
-                            else strongroom_private.is_readable_conversation(
-                                a.tenant_id, a.conversation_id, $5
-                            )
-                        end
-                    order by a.created_at %2$s, a.id %2$s
+                    select p.id
+                    from (%3$s) as p
+                    order by p.created_at %1$s, p.id %1$s
                     limit $4 + 1
                 ) as a
             ) as s
@@ -1354,11 +1374,11 @@ begin
                 on d.tenant_id = $1
                 and d.id = s.id
             where s.place <= $4
-            order by d.created_at %3$s, d.id %3$s
+            order by d.created_at %2$s, d.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'forward' then 'desc' else 'asc' end
+        case p_direction when 'forward' then 'desc' else 'asc' end,
+        v_page
     )
     using
         p_tenant_id, v_keys, v_scope, p_limit, v_viewer_id,

@@ -14,12 +14,36 @@ declare
     );
     v_keys text[];
     v_descending boolean := (p_direction = 'forward') <> (p_before is not null);
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     v_keys := strongroom_private.decode_cursor(
         case when p_before is null then 'after' else 'before' end,
         coalesce(p_after, p_before),
         v_scope
+    );
+    v_page := strongroom_private.readable_branches(
+        format(
+            $query$
+                select r.id, r.created_at
+                from strongroom.runs as r
+                where r.tenant_id = $1
+                    and r.created_at > '-infinity'
+                    and ($5 is null or r.conversation_id = $5)
+                    and ($6 is null or r.status = $6)
+                    and ($2 is null or (r.created_at, r.id) %1$s (
+                        strongroom_private.from_microseconds($2[1]), $2[2]
+                    ))
+                    and %%s
+                order by r.created_at %2$s, r.id %2$s
+                limit $4 + 1
+            $query$,
+            case when v_descending then '<' else '>' end,
+            case when v_descending then 'desc' else 'asc' end
+        ),
+        'r.conversation_id',
+        v_viewer_id,
+        '$7'
     );
     return query execute format(
         $query$
@@ -35,19 +59,9 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select r.id
-                    from strongroom.runs as r
-                    where r.tenant_id = $1
-                        and r.created_at > '-infinity'
-                        and ($5 is null or r.conversation_id = $5)
-                        and ($6 is null or r.status = $6)
-                        and ($2 is null or (r.created_at, r.id) %1$s (
-                            strongroom_private.from_microseconds($2[1]), $2[2]
-                        ))
-                        and strongroom_private.is_readable_conversation(
-                            r.tenant_id, r.conversation_id, $7
-                        )
-                    order by r.created_at %2$s, r.id %2$s
+                    select p.id
+                    from (%3$s) as p
+                    order by p.created_at %1$s, p.id %1$s
                     limit $4 + 1
                 ) as r
             ) as s
@@ -55,11 +69,11 @@ begin
                 on d.tenant_id = $1
                 and d.id = s.id
             where s.place <= $4
-            order by d.created_at %3$s, d.id %3$s
+            order by d.created_at %2$s, d.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'forward' then 'desc' else 'asc' end
+        case p_direction when 'forward' then 'desc' else 'asc' end,
+        v_page
     )
     using p_tenant_id, v_keys, v_scope, p_limit, p_conversation_id, p_status, v_viewer_id;
 end

@@ -12,6 +12,7 @@ declare
     v_scope text;
     v_keys text[];
     v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
+    v_page text;
 begin
     perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
     perform strongroom_private.check_moment('since', p_since);
@@ -29,6 +30,43 @@ begin
         coalesce(p_after, p_before),
         v_scope
     );
+    v_page := format(
+        $query$
+            select u.*
+            from strongroom.usage_events as u
+            where u.tenant_id = $1
+                and ($2 is null or (u.occurred_at, u.id) %1$s (
+                    strongroom_private.from_microseconds($2[1]), $2[2]
+                ))
+                and ($5 is null or u.conversation_id = $5)
+                and ($6 is null or u.run_id = $6)
+                and ($7 is null or u.principal_id = $7)
+                and ($8 is null or u.agent_id = $8)
+                and ($9 is null or u.model = $9)
+                and ($10 is null or u.occurred_at >= $10)
+                and ($11 is null or u.occurred_at < $11)
+                and %%s
+            order by u.occurred_at %2$s, u.id %2$s
+            limit $4 + 1
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end
+    );
+    v_page := case
+        when v_viewer_id is null then format(v_page, 'true')
+        else strongroom_private.readable_branches(
+            replace(
+                v_page,
+                '%s',
+                '%s and exists (select from strongroom.conversations as recorded'
+                ' where recorded.tenant_id = $1 and recorded.id = u.conversation_id'
+                ' and recorded.created_at <= u.created_at)'
+            ),
+            'u.conversation_id',
+            v_viewer_id,
+            '$12'
+        )
+    end;
     return query execute format(
         $query$
             select
@@ -64,32 +102,18 @@ begin
                     row_number() over () as place,
                     count(*) over () as total
                 from (
-                    select u.*
-                    from strongroom.usage_events as u
-                    where u.tenant_id = $1
-                        and ($2 is null or (u.occurred_at, u.id) %1$s (
-                            strongroom_private.from_microseconds($2[1]), $2[2]
-                        ))
-                        and ($5 is null or u.conversation_id = $5)
-                        and ($6 is null or u.run_id = $6)
-                        and ($7 is null or u.principal_id = $7)
-                        and ($8 is null or u.agent_id = $8)
-                        and ($9 is null or u.model = $9)
-                        and ($10 is null or u.occurred_at >= $10)
-                        and ($11 is null or u.occurred_at < $11)
-                        and ($12 is null or strongroom_private.is_readable_usage(
-                            u.tenant_id, u.conversation_id, u.created_at, $12
-                        ))
-                    order by u.occurred_at %2$s, u.id %2$s
+                    select p.*
+                    from (%3$s) as p
+                    order by p.occurred_at %1$s, p.id %1$s
                     limit $4 + 1
                 ) as u
             ) as s
             where s.place <= $4
-            order by s.occurred_at %3$s, s.id %3$s
+            order by s.occurred_at %2$s, s.id %2$s
         $query$,
-        case when v_descending then '<' else '>' end,
         case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'backward' then 'desc' else 'asc' end
+        case p_direction when 'backward' then 'desc' else 'asc' end,
+        v_page
     )
     using
         p_tenant_id, v_keys, v_scope, p_limit, p_conversation_id, p_run_id, p_principal_id,

@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION strongroom_private.is_participant(p_tenant_id text, p_conversation_id text)
  RETURNS boolean
  LANGUAGE sql
- STABLE SECURITY DEFINER
+ STABLE SECURITY DEFINER COST 2000
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
     select exists (

@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION strongroom_private.may_read_conversation(p_tenant_id text, p_conversation_id text)
  RETURNS boolean
  LANGUAGE plpgsql
- STABLE
+ STABLE COST 2000
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin

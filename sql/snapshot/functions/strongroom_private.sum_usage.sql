@@ -31,61 +31,53 @@ begin
                     and ($7 is null or u.model = $7)
                     and ($8 is null or u.occurred_at >= $8)
                     and ($9 is null or u.occurred_at < $9)
-                    and ($10 is null or strongroom_private.is_readable_usage(
-                        u.tenant_id, u.conversation_id, u.created_at, $10
-                    ))
+                    and %2$s
                 group by 1, 2, 3
             ),
             -- Amounts of one currency, counted in its finest unit; integers all the way.
+            scaled as (
+                select
+                    p.*,
+                    max(p.cost_decimals) over (partition by p.key, p.currency) as decimals
+                from parts as p
+            ),
             money as (
                 select
                     p.key,
-                    jsonb_agg(
-                        jsonb_build_object(
-                            'currency', p.currency,
-                            'cost', p.cost::text,
-                            'decimals', p.decimals
-                        )
-                        order by p.currency
-                    ) as costs
-                from (
-                    select
-                        p.key,
-                        p.currency,
-                        p.decimals,
-                        sum(
-                            p.cost * ('1' || repeat('0', p.decimals - p.cost_decimals))::numeric
-                        ) as cost
-                    from (
-                        select
-                            p.*,
-                            max(p.cost_decimals) over (
-                                partition by p.key, p.currency
-                            ) as decimals
-                        from parts as p
-                        where p.currency is not null
-                    ) as p
-                    group by 1, 2, 3
-                ) as p
-                group by 1
+                    p.currency,
+                    p.decimals,
+                    sum(p.events) as events,
+                    sum(p.input_tokens) as input_tokens,
+                    sum(p.output_tokens) as output_tokens,
+                    sum(p.cached_input_tokens) as cached_input_tokens,
+                    sum(p.cache_write_tokens) as cache_write_tokens,
+                    sum(p.reasoning_tokens) as reasoning_tokens,
+                    sum(
+                        p.cost * ('1' || repeat('0', p.decimals - p.cost_decimals))::numeric
+                    ) as cost
+                from scaled as p
+                group by 1, 2, 3
             )
             select
-                p.key,
-                sum(p.events)::bigint,
-                sum(p.input_tokens)::text,
-                sum(p.output_tokens)::text,
-                sum(p.cached_input_tokens)::text,
-                sum(p.cache_write_tokens)::text,
-                sum(p.reasoning_tokens)::text,
+                m.key,
+                sum(m.events)::bigint,
+                sum(m.input_tokens)::text,
+                sum(m.output_tokens)::text,
+                sum(m.cached_input_tokens)::text,
+                sum(m.cache_write_tokens)::text,
+                sum(m.reasoning_tokens)::text,
                 coalesce(
-                    (
-                        select m.costs
-                        from money as m
-                        where m.key is not distinct from p.key
-                    ),
+                    jsonb_agg(
+                        jsonb_build_object(
+                            'currency', m.currency,
+                            'cost', m.cost::text,
+                            'decimals', m.decimals
+                        )
+                        order by m.currency
+                    ) filter (where m.currency is not null),
                     '[]'
                 )
-            from parts as p
+            from money as m
             group by 1
         $query$,
         case p_by
@@ -96,7 +88,8 @@ begin
             when 'principal' then 'u.principal_id'
             when 'conversation' then 'u.conversation_id'
             else 'null::text'
-        end
+        end,
+        strongroom_private.readable_usage_condition(p_viewer_id, '$10')
     )
     using
         p_tenant_id, p_time_zone, p_conversation_id, p_run_id, p_principal_id, p_agent_id, p_model,
