@@ -107,7 +107,6 @@ create table strongroom.framework_records (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     constraint framework_records_pkey primary key (tenant_id, session_id, collection, key),
-    constraint a_position_is_used_once unique (tenant_id, session_id, collection, position),
     constraint record_belongs_to_a_framework_session
         foreign key (tenant_id, session_id)
         references strongroom.framework_sessions (tenant_id, id)
@@ -144,6 +143,11 @@ comment on column strongroom.framework_records.version is 'Grows when it is repl
 comment on column strongroom.framework_records.created_at is 'When it was made.';
 comment on column strongroom.framework_records.updated_at is 'When it was last written.';
 
+create unique index a_position_is_used_once
+    on strongroom.framework_records (tenant_id, session_id, collection, position)
+    where position is not null;
+comment on index strongroom.a_position_is_used_once is
+    'Their order; a position is used once. What was put has none, and is not in it.';
 create index framework_records_by_expiry
     on strongroom.framework_records (tenant_id, expires_at)
     where expires_at is not null;
@@ -1028,6 +1032,9 @@ as $$
 declare
     v_id text;
     v_last bigint;
+    v_principal_id text;
+    v_keys text[];
+    v_count integer;
     v_conflict bigint;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -1036,15 +1043,78 @@ begin
     perform strongroom_private.check_word('collection', p_collection);
     perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     perform strongroom_private.check_framework_records(p_records, p_data);
-    v_id := strongroom_private.hold_framework_session(
-        p_tenant_id, p_framework, p_path, p_principal_id
-    );
-    select s.last_position
-    into v_last
+    select
+        s.id,
+        s.last_position,
+        s.principal_id
+    into
+        v_id,
+        v_last,
+        v_principal_id
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
-        and s.id = v_id
+        and s.framework = p_framework
+        and s.path = p_path
     for no key update;
+    if v_id is null or v_principal_id is distinct from p_principal_id then
+        v_id := strongroom_private.hold_framework_session(
+            p_tenant_id, p_framework, p_path, p_principal_id
+        );
+        select s.last_position
+        into v_last
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id
+        for no key update;
+    end if;
+    v_count := jsonb_array_length(p_records);
+    v_keys := array(
+        select distinct e.record ->> 'key'
+        from jsonb_array_elements(p_records) as e (record)
+    );
+    if cardinality(v_keys) = v_count
+        and not exists (
+            select
+            from unnest(v_keys) as k (key)
+            cross join lateral (
+                select
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = p_collection
+                    and r.key = k.key
+                limit 1
+            ) as known
+        )
+    then
+        -- All of them are new.
+        update strongroom.framework_sessions as s
+        set last_position = v_last + v_count,
+            updated_at = now()
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id;
+        return query
+        insert into strongroom.framework_records as r (
+            tenant_id, session_id, collection, key, position, content, data, metadata
+        )
+        select
+            p_tenant_id,
+            v_id,
+            p_collection,
+            e.record ->> 'key',
+            v_last + e.place,
+            nullif(e.record -> 'content', 'null'),
+            p_data[(e.record ->> 'data')::integer + 1],
+            coalesce(nullif(e.record -> 'metadata', 'null'), '{}')
+        from jsonb_array_elements(p_records) with ordinality as e (record, place)
+        order by e.place
+        returning
+            r.key,
+            r.position,
+            r.created_at,
+            'inserted';
+        return;
+    end if;
     if p_refuse_conflicts then
         select min(g.place)
         into v_conflict
@@ -1062,6 +1132,7 @@ begin
             on r.tenant_id = p_tenant_id
             and r.session_id = v_id
             and r.collection = p_collection
+            and r.key = any (v_keys)
             and r.key = g.record ->> 'key'
         where g.record is distinct from g.first_record
             or (
@@ -1108,7 +1179,7 @@ begin
         where r.tenant_id = p_tenant_id
             and r.session_id = v_id
             and r.collection = p_collection
-            and r.key in (select g.key from given as g)
+            and r.key = any (v_keys)
     ),
 
     fresh as (
@@ -1218,10 +1289,14 @@ language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
--- @plpgsql_check_options: extra_warnings = off
+#variable_conflict use_column
 declare
+    v_id text;
+    v_low bigint := 0;
+    v_high bigint := 9223372036854775807;
     v_scope text;
     v_key bigint;
     v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
@@ -1239,55 +1314,94 @@ begin
         coalesce(p_after, p_before),
         v_scope
     ))[1]::bigint;
-    return query execute format(
-        $query$
+    if v_key is not null and v_descending then
+        v_high := v_key;
+    elsif v_key is not null then
+        v_low := v_key;
+    end if;
+    select s.id
+    into v_id
+    from strongroom.framework_sessions as s
+    where s.tenant_id = p_tenant_id
+        and s.framework = p_framework
+        and s.path = p_path;
+
+    -- Both branches walk an index from one end of (v_low, v_high), and stop after the page.
+    if v_descending then
+        return query
+        select
+            p_tenant_id,
+            p_framework,
+            p_path,
+            p_collection,
+            s.key,
+            s.position,
+            s.content,
+            encode(s.data, 'base64'),
+            s.metadata,
+            s.expires_at,
+            s.version,
+            s.created_at,
+            s.updated_at,
+            strongroom_private.encode_cursor(v_scope, array[s.position::text]),
+            s.total > p_limit
+        from (
             select
-                $1,
-                $5,
-                $6,
-                $7,
-                s.key,
-                s.position,
-                s.content,
-                encode(s.data, 'base64'),
-                s.metadata,
-                s.expires_at,
-                s.version,
-                s.created_at,
-                s.updated_at,
-                strongroom_private.encode_cursor($3, array[s.position::text]),
-                s.total > $4
+                c.*,
+                row_number() over () as place,
+                count(*) over () as total
             from (
-                select
-                    c.*,
-                    row_number() over () as place,
-                    count(*) over () as total
-                from (
-                    select r.*
-                    from strongroom.framework_records as r
-                    where r.tenant_id = $1
-                        and r.session_id = (
-                            select s.id
-                            from strongroom.framework_sessions as s
-                            where s.tenant_id = $1
-                                and s.framework = $5
-                                and s.path = $6
-                        )
-                        and r.collection = $7
-                        and r.position is not null
-                        and ($2 is null or r.position %1$s $2)
-                    order by r.position %2$s
-                    limit $4 + 1
-                ) as c
-            ) as s
-            where s.place <= $4
-            order by s.position %3$s
-        $query$,
-        case when v_descending then '<' else '>' end,
-        case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'backward' then 'desc' else 'asc' end
-    )
-    using p_tenant_id, v_key, v_scope, p_limit, p_framework, p_path, p_collection;
+                select r.*
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = p_collection
+                    and r.position > v_low
+                    and r.position < v_high
+                order by r.position desc
+                limit p_limit + 1
+            ) as c
+        ) as s
+        where s.place <= p_limit
+        order by case when p_direction = 'backward' then -s.position else s.position end;
+    else
+        return query
+        select
+            p_tenant_id,
+            p_framework,
+            p_path,
+            p_collection,
+            s.key,
+            s.position,
+            s.content,
+            encode(s.data, 'base64'),
+            s.metadata,
+            s.expires_at,
+            s.version,
+            s.created_at,
+            s.updated_at,
+            strongroom_private.encode_cursor(v_scope, array[s.position::text]),
+            s.total > p_limit
+        from (
+            select
+                c.*,
+                row_number() over () as place,
+                count(*) over () as total
+            from (
+                select r.*
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = p_collection
+                    and r.position > v_low
+                    and r.position < v_high
+                order by r.position
+                limit p_limit + 1
+            ) as c
+        ) as s
+        where s.place <= p_limit
+        order by case when p_direction = 'backward' then -s.position else s.position end;
+    end if;
 end
 $$;
 comment on function strongroom.list_framework_records(
@@ -1553,25 +1667,37 @@ begin
                     and r.data is not distinct from p_data[(e.record ->> 'data')::integer + 1]
                     and r.metadata = coalesce(nullif(e.record -> 'metadata', 'null'), '{}')
                         as is_same
-                from jsonb_array_elements(p_records) with ordinality as e (record, place)
-                inner join strongroom.framework_records as r
-                    on r.tenant_id = p_tenant_id
-                    and r.session_id = v_id
-                    and r.collection = e.record ->> 'collection'
-                    and r.key = e.record ->> 'key'
-                where e.record -> 'path' = v_at.document
-                    and e.record ->> 'mode' = 'keep'
-                    and (e.record ->> 'collection') || ' ' || (e.record ->> 'key')
-                    <> all (v_settled)
-                    and (r.expires_at is null or r.expires_at > now())
-                    and (
-                        e.record ->> 'expected_version' is null
-                        or r.version = (e.record ->> 'expected_version')::bigint
-                    )
-                order by
-                    r.collection,
-                    r.key
-                for key share of r
+                from (
+                    select
+                        g.place,
+                        g.record,
+                        g.record ->> 'collection' as collection,
+                        g.record ->> 'key' as key
+                    from jsonb_array_elements(p_records) with ordinality as g (record, place)
+                    where g.record -> 'path' = v_at.document
+                        and g.record ->> 'mode' = 'keep'
+                        and (g.record ->> 'collection') || ' ' || (g.record ->> 'key')
+                        <> all (v_settled)
+                    order by
+                        collection collate "C",
+                        key collate "C"
+                ) as e
+                -- One by one: row security lets a join look only through all records of a session.
+                cross join lateral (
+                    select k.*
+                    from strongroom.framework_records as k
+                    where k.tenant_id = p_tenant_id
+                        and k.session_id = v_id
+                        and k.collection = e.collection
+                        and k.key = e.key
+                        and (k.expires_at is null or k.expires_at > now())
+                        and (
+                            e.record ->> 'expected_version' is null
+                            or k.version = (e.record ->> 'expected_version')::bigint
+                        )
+                    limit 1
+                    for key share
+                ) as r
             loop
                 v_settled := v_settled || v_one.name;
                 v_versions[v_one.place] := v_one.version;
@@ -2235,6 +2361,8 @@ as $$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
+    v_from text := coalesce(p_checkpoint_id, '');
+    v_to text := coalesce(p_checkpoint_id, p_before_id, chr(1114111));
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
@@ -2263,9 +2391,10 @@ begin
             where c.tenant_id = p_tenant_id
                 and c.session_id = s.id
                 and c.collection = 'checkpoints'
-                -- As bounds, so that a plan for all calls walks the key.
-                and c.key >= coalesce(p_checkpoint_id, '')
-                and c.key <= coalesce(p_checkpoint_id, p_before_id, chr(1114111))
+                -- As bounds, so that a plan for all calls walks the key; as variables, since below row
+                -- security an index takes no expression that might leak.
+                and c.key >= v_from
+                and c.key <= v_to
                 and (p_before_id is null or c.key < p_before_id)
                 and c.metadata @> p_filter
             order by c.key desc
@@ -2298,11 +2427,16 @@ begin
                 f.session_id,
                 v.version || ':' || v.channel
         ) as n
-        inner join strongroom.framework_records as c
-            on c.tenant_id = p_tenant_id
-            and c.session_id = n.session_id
-            and c.collection = 'channels'
-            and c.key = n.key
+        -- One by one: row security lets a join look only through all records of a session.
+        cross join lateral (
+            select r.*
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = n.session_id
+                and r.collection = 'channels'
+                and r.key = n.key
+            limit 1
+        ) as c
     ),
 
     -- Every record once, however many checkpoints name it.
@@ -2353,11 +2487,15 @@ begin
                 v.session_id,
                 e.key
         ) as p
-        inner join strongroom.framework_records as r
-            on r.tenant_id = p_tenant_id
-            and r.session_id = p.session_id
-            and r.collection = 'parts'
-            and r.key = p.key
+        cross join lateral (
+            select c.*
+            from strongroom.framework_records as c
+            where c.tenant_id = p_tenant_id
+                and c.session_id = p.session_id
+                and c.collection = 'parts'
+                and c.key = p.key
+            limit 1
+        ) as r
         union all
         select
             w.session_id,
@@ -2369,12 +2507,16 @@ begin
             null,
             w.data
         from found as f
-        inner join strongroom.framework_records as w
-            on w.tenant_id = p_tenant_id
-            and w.session_id = f.session_id
-            and w.collection = 'writes'
-            and w.key >= f.key || ':'
-            and w.key < f.key || ';'
+        cross join lateral (
+            select c.*
+            from strongroom.framework_records as c
+            where c.tenant_id = p_tenant_id
+                and c.session_id = f.session_id
+                and c.collection = 'writes'
+                and c.key >= f.key || ':'
+                and c.key < f.key || ';'
+            offset 0
+        ) as w
     )
 
     select

@@ -197,7 +197,6 @@ select is(
             'strongroom.list_framework_sessions',
             'strongroom.delete_framework_sessions',
             'strongroom.fork_framework_session',
-            'strongroom.list_framework_records',
             'strongroom.search_framework_records',
             'strongroom.expire_framework_records',
             'strongroom_private.is_idle_framework_session',
@@ -338,6 +337,7 @@ select is(
             'strongroom.put_framework_records',
             'strongroom.find_framework_records',
             'strongroom.read_framework_checkpoints',
+            'strongroom.list_framework_records',
             'strongroom.delete_framework_records'
         )
         then array['enable_seqscan=off', 'plan_cache_mode=force_generic_plan', 'jit=off']

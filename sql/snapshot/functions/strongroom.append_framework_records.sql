@@ -12,6 +12,9 @@ AS $function$
 declare
     v_id text;
     v_last bigint;
+    v_principal_id text;
+    v_keys text[];
+    v_count integer;
     v_conflict bigint;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -20,15 +23,78 @@ begin
     perform strongroom_private.check_word('collection', p_collection);
     perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     perform strongroom_private.check_framework_records(p_records, p_data);
-    v_id := strongroom_private.hold_framework_session(
-        p_tenant_id, p_framework, p_path, p_principal_id
-    );
-    select s.last_position
-    into v_last
+    select
+        s.id,
+        s.last_position,
+        s.principal_id
+    into
+        v_id,
+        v_last,
+        v_principal_id
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
-        and s.id = v_id
+        and s.framework = p_framework
+        and s.path = p_path
     for no key update;
+    if v_id is null or v_principal_id is distinct from p_principal_id then
+        v_id := strongroom_private.hold_framework_session(
+            p_tenant_id, p_framework, p_path, p_principal_id
+        );
+        select s.last_position
+        into v_last
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id
+        for no key update;
+    end if;
+    v_count := jsonb_array_length(p_records);
+    v_keys := array(
+        select distinct e.record ->> 'key'
+        from jsonb_array_elements(p_records) as e (record)
+    );
+    if cardinality(v_keys) = v_count
+        and not exists (
+            select
+            from unnest(v_keys) as k (key)
+            cross join lateral (
+                select
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = p_collection
+                    and r.key = k.key
+                limit 1
+            ) as known
+        )
+    then
+        -- All of them are new.
+        update strongroom.framework_sessions as s
+        set last_position = v_last + v_count,
+            updated_at = now()
+        where s.tenant_id = p_tenant_id
+            and s.id = v_id;
+        return query
+        insert into strongroom.framework_records as r (
+            tenant_id, session_id, collection, key, position, content, data, metadata
+        )
+        select
+            p_tenant_id,
+            v_id,
+            p_collection,
+            e.record ->> 'key',
+            v_last + e.place,
+            nullif(e.record -> 'content', 'null'),
+            p_data[(e.record ->> 'data')::integer + 1],
+            coalesce(nullif(e.record -> 'metadata', 'null'), '{}')
+        from jsonb_array_elements(p_records) with ordinality as e (record, place)
+        order by e.place
+        returning
+            r.key,
+            r.position,
+            r.created_at,
+            'inserted';
+        return;
+    end if;
     if p_refuse_conflicts then
         select min(g.place)
         into v_conflict
@@ -46,6 +112,7 @@ begin
             on r.tenant_id = p_tenant_id
             and r.session_id = v_id
             and r.collection = p_collection
+            and r.key = any (v_keys)
             and r.key = g.record ->> 'key'
         where g.record is distinct from g.first_record
             or (
@@ -92,7 +159,7 @@ begin
         where r.tenant_id = p_tenant_id
             and r.session_id = v_id
             and r.collection = p_collection
-            and r.key in (select g.key from given as g)
+            and r.key = any (v_keys)
     ),
 
     fresh as (

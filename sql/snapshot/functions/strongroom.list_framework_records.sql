@@ -6,10 +6,14 @@ CREATE OR REPLACE FUNCTION strongroom.list_framework_records(p_tenant_id text, p
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
 AS $function$
--- @plpgsql_check_options: extra_warnings = off
+#variable_conflict use_column
 declare
+    v_id text;
+    v_low bigint := 0;
+    v_high bigint := 9223372036854775807;
     v_scope text;
     v_key bigint;
     v_descending boolean := (p_direction = 'backward') <> (p_before is not null);
@@ -27,55 +31,94 @@ begin
         coalesce(p_after, p_before),
         v_scope
     ))[1]::bigint;
-    return query execute format(
-        $query$
+    if v_key is not null and v_descending then
+        v_high := v_key;
+    elsif v_key is not null then
+        v_low := v_key;
+    end if;
+    select s.id
+    into v_id
+    from strongroom.framework_sessions as s
+    where s.tenant_id = p_tenant_id
+        and s.framework = p_framework
+        and s.path = p_path;
+
+    -- Both branches walk an index from one end of (v_low, v_high), and stop after the page.
+    if v_descending then
+        return query
+        select
+            p_tenant_id,
+            p_framework,
+            p_path,
+            p_collection,
+            s.key,
+            s.position,
+            s.content,
+            encode(s.data, 'base64'),
+            s.metadata,
+            s.expires_at,
+            s.version,
+            s.created_at,
+            s.updated_at,
+            strongroom_private.encode_cursor(v_scope, array[s.position::text]),
+            s.total > p_limit
+        from (
             select
-                $1,
-                $5,
-                $6,
-                $7,
-                s.key,
-                s.position,
-                s.content,
-                encode(s.data, 'base64'),
-                s.metadata,
-                s.expires_at,
-                s.version,
-                s.created_at,
-                s.updated_at,
-                strongroom_private.encode_cursor($3, array[s.position::text]),
-                s.total > $4
+                c.*,
+                row_number() over () as place,
+                count(*) over () as total
             from (
-                select
-                    c.*,
-                    row_number() over () as place,
-                    count(*) over () as total
-                from (
-                    select r.*
-                    from strongroom.framework_records as r
-                    where r.tenant_id = $1
-                        and r.session_id = (
-                            select s.id
-                            from strongroom.framework_sessions as s
-                            where s.tenant_id = $1
-                                and s.framework = $5
-                                and s.path = $6
-                        )
-                        and r.collection = $7
-                        and r.position is not null
-                        and ($2 is null or r.position %1$s $2)
-                    order by r.position %2$s
-                    limit $4 + 1
-                ) as c
-            ) as s
-            where s.place <= $4
-            order by s.position %3$s
-        $query$,
-        case when v_descending then '<' else '>' end,
-        case when v_descending then 'desc' else 'asc' end,
-        case p_direction when 'backward' then 'desc' else 'asc' end
-    )
-    using p_tenant_id, v_key, v_scope, p_limit, p_framework, p_path, p_collection;
+                select r.*
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = p_collection
+                    and r.position > v_low
+                    and r.position < v_high
+                order by r.position desc
+                limit p_limit + 1
+            ) as c
+        ) as s
+        where s.place <= p_limit
+        order by case when p_direction = 'backward' then -s.position else s.position end;
+    else
+        return query
+        select
+            p_tenant_id,
+            p_framework,
+            p_path,
+            p_collection,
+            s.key,
+            s.position,
+            s.content,
+            encode(s.data, 'base64'),
+            s.metadata,
+            s.expires_at,
+            s.version,
+            s.created_at,
+            s.updated_at,
+            strongroom_private.encode_cursor(v_scope, array[s.position::text]),
+            s.total > p_limit
+        from (
+            select
+                c.*,
+                row_number() over () as place,
+                count(*) over () as total
+            from (
+                select r.*
+                from strongroom.framework_records as r
+                where r.tenant_id = p_tenant_id
+                    and r.session_id = v_id
+                    and r.collection = p_collection
+                    and r.position > v_low
+                    and r.position < v_high
+                order by r.position
+                limit p_limit + 1
+            ) as c
+        ) as s
+        where s.place <= p_limit
+        order by case when p_direction = 'backward' then -s.position else s.position end;
+    end if;
 end
 $function$;
 

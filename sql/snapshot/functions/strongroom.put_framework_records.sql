@@ -144,25 +144,37 @@ begin
                     and r.data is not distinct from p_data[(e.record ->> 'data')::integer + 1]
                     and r.metadata = coalesce(nullif(e.record -> 'metadata', 'null'), '{}')
                         as is_same
-                from jsonb_array_elements(p_records) with ordinality as e (record, place)
-                inner join strongroom.framework_records as r
-                    on r.tenant_id = p_tenant_id
-                    and r.session_id = v_id
-                    and r.collection = e.record ->> 'collection'
-                    and r.key = e.record ->> 'key'
-                where e.record -> 'path' = v_at.document
-                    and e.record ->> 'mode' = 'keep'
-                    and (e.record ->> 'collection') || ' ' || (e.record ->> 'key')
-                    <> all (v_settled)
-                    and (r.expires_at is null or r.expires_at > now())
-                    and (
-                        e.record ->> 'expected_version' is null
-                        or r.version = (e.record ->> 'expected_version')::bigint
-                    )
-                order by
-                    r.collection,
-                    r.key
-                for key share of r
+                from (
+                    select
+                        g.place,
+                        g.record,
+                        g.record ->> 'collection' as collection,
+                        g.record ->> 'key' as key
+                    from jsonb_array_elements(p_records) with ordinality as g (record, place)
+                    where g.record -> 'path' = v_at.document
+                        and g.record ->> 'mode' = 'keep'
+                        and (g.record ->> 'collection') || ' ' || (g.record ->> 'key')
+                        <> all (v_settled)
+                    order by
+                        collection collate "C",
+                        key collate "C"
+                ) as e
+                -- One by one: row security lets a join look only through all records of a session.
+                cross join lateral (
+                    select k.*
+                    from strongroom.framework_records as k
+                    where k.tenant_id = p_tenant_id
+                        and k.session_id = v_id
+                        and k.collection = e.collection
+                        and k.key = e.key
+                        and (k.expires_at is null or k.expires_at > now())
+                        and (
+                            e.record ->> 'expected_version' is null
+                            or k.version = (e.record ->> 'expected_version')::bigint
+                        )
+                    limit 1
+                    for key share
+                ) as r
             loop
                 v_settled := v_settled || v_one.name;
                 v_versions[v_one.place] := v_one.version;

@@ -13,6 +13,8 @@ AS $function$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
+    v_from text := coalesce(p_checkpoint_id, '');
+    v_to text := coalesce(p_checkpoint_id, p_before_id, chr(1114111));
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
@@ -41,9 +43,10 @@ begin
             where c.tenant_id = p_tenant_id
                 and c.session_id = s.id
                 and c.collection = 'checkpoints'
-                -- As bounds, so that a plan for all calls walks the key.
-                and c.key >= coalesce(p_checkpoint_id, '')
-                and c.key <= coalesce(p_checkpoint_id, p_before_id, chr(1114111))
+                -- As bounds, so that a plan for all calls walks the key; as variables, since below row
+                -- security an index takes no expression that might leak.
+                and c.key >= v_from
+                and c.key <= v_to
                 and (p_before_id is null or c.key < p_before_id)
                 and c.metadata @> p_filter
             order by c.key desc
@@ -76,11 +79,16 @@ begin
                 f.session_id,
                 v.version || ':' || v.channel
         ) as n
-        inner join strongroom.framework_records as c
-            on c.tenant_id = p_tenant_id
-            and c.session_id = n.session_id
-            and c.collection = 'channels'
-            and c.key = n.key
+        -- One by one: row security lets a join look only through all records of a session.
+        cross join lateral (
+            select r.*
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = n.session_id
+                and r.collection = 'channels'
+                and r.key = n.key
+            limit 1
+        ) as c
     ),
 
     -- Every record once, however many checkpoints name it.
@@ -131,11 +139,15 @@ begin
                 v.session_id,
                 e.key
         ) as p
-        inner join strongroom.framework_records as r
-            on r.tenant_id = p_tenant_id
-            and r.session_id = p.session_id
-            and r.collection = 'parts'
-            and r.key = p.key
+        cross join lateral (
+            select c.*
+            from strongroom.framework_records as c
+            where c.tenant_id = p_tenant_id
+                and c.session_id = p.session_id
+                and c.collection = 'parts'
+                and c.key = p.key
+            limit 1
+        ) as r
         union all
         select
             w.session_id,
@@ -147,12 +159,16 @@ begin
             null,
             w.data
         from found as f
-        inner join strongroom.framework_records as w
-            on w.tenant_id = p_tenant_id
-            and w.session_id = f.session_id
-            and w.collection = 'writes'
-            and w.key >= f.key || ':'
-            and w.key < f.key || ';'
+        cross join lateral (
+            select c.*
+            from strongroom.framework_records as c
+            where c.tenant_id = p_tenant_id
+                and c.session_id = f.session_id
+                and c.collection = 'writes'
+                and c.key >= f.key || ':'
+                and c.key < f.key || ';'
+            offset 0
+        ) as w
     )
 
     select

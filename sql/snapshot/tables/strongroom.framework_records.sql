@@ -17,8 +17,6 @@ create table strongroom.framework_records (
     updated_at timestamptz not null default now(),
     constraint framework_records_pkey
         PRIMARY KEY (tenant_id, session_id, collection, key),
-    constraint a_position_is_used_once
-        UNIQUE (tenant_id, session_id, collection, "position"),
     constraint record_belongs_to_a_framework_session
         FOREIGN KEY (tenant_id, session_id) REFERENCES strongroom.framework_sessions(tenant_id, id) ON DELETE CASCADE,
     constraint a_record_has_content_or_data
@@ -69,6 +67,10 @@ comment on column strongroom.framework_records.created_at is
     'When it was made.';
 comment on column strongroom.framework_records.updated_at is
     'When it was last written.';
+
+CREATE UNIQUE INDEX a_position_is_used_once ON strongroom.framework_records USING btree (tenant_id, session_id, collection, "position") WHERE ("position" IS NOT NULL);
+comment on index strongroom.a_position_is_used_once is
+    'Their order; a position is used once. What was put has none, and is not in it.';
 
 CREATE INDEX framework_checkpoints_by_run ON strongroom.framework_records USING btree (tenant_id, md5((metadata ->> 'run_id'::text))) WHERE ((collection = 'checkpoints'::text) AND (metadata ? 'run_id'::text));
 comment on index strongroom.framework_checkpoints_by_run is
