@@ -129,6 +129,22 @@ async def test_items_are_taken_back_for_good(
     assert told.count("framework_session.delete") == 1
 
 
+async def test_items_with_long_ids_and_their_neighbours_are_kept_once(
+    session: StrongroomSession,
+) -> None:
+    batch: list[Any] = []
+    for length in (250, 254, 255, 256, 5000):
+        batch += [{**_user(str(length)), "id": f"{length}".ljust(length, "x")}, _user("after")]
+    for _ in range(2):
+        await session.add_items(batch)
+    assert await session.get_items() == batch
+    for wrong in ("text", None, 5):
+        with pytest.raises(InvalidArgument) as refused:
+            await session.add_items([_user("kept?"), wrong])
+        assert refused.value.detail["path"] == "items[1]"
+    assert await session.get_items() == batch
+
+
 async def test_a_session_is_its_tenants_and_its_principals(
     session: StrongroomSession, store: Strongroom, tenant_id: str
 ) -> None:
@@ -139,8 +155,14 @@ async def test_a_session_is_its_tenants_and_its_principals(
     assert await theirs.pop_item() is None
     await theirs.clear_session()
     eves = StrongroomSession(store, tenant_id=tenant_id, session_id="s", principal_id="eve")
-    with pytest.raises(AlreadyExists):
-        await eves.add_items([_user("mine")])
+    for call in (
+        lambda: eves.add_items([_user("mine")]),
+        eves.get_items,
+        eves.pop_item,
+        eves.clear_session,
+    ):
+        with pytest.raises(AlreadyExists):
+            await call()
     assert await session.get_items() == [_user("secret")]
     await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id="ada")
     assert await session.get_items() == []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from agents.memory import SessionABC, SessionSettings
 from agents.memory.session_settings import resolve_session_limit
 
+from strongroom.errors import AlreadyExists, InvalidArgument
 from strongroom.ids import new_id
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.models.base import JsonObject
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 FRAMEWORK = "openai_agents"
 PAGE = 500
+_KEY_CHARACTERS = 255
 NOT_AN_ID = "__fake_id__"
 """What the SDK writes where a provider gives no ids."""
 
@@ -60,11 +64,30 @@ class StrongroomSession(SessionABC):
         self._principal_id = principal_id
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the items in order; the newest ``limit`` of them when one is given."""
+        """Return the items in order; the newest ``limit`` of them when one is given.
+
+        Raises:
+            AlreadyExists: SR011, the session is another person's.
+        """
         wanted = resolve_session_limit(limit, self.session_settings)
         return [cast("TResponseInputItem", one.content) for one in await self._read(wanted)]
 
+    async def _check_principal(self) -> None:
+        """Refuse another person's session also where nothing is written."""
+        if self._principal_id is None:
+            return
+        session = await self._frameworks.find_session(
+            tenant_id=self._tenant_id, framework=FRAMEWORK, path=[self.session_id]
+        )
+        if session is not None and session.principal_id != self._principal_id:
+            raise AlreadyExists(
+                "this session is not that principal's",
+                detail={"path": "principal_id", "record": "framework session"},
+                hint="Use the principal that it was made for, or another session.",
+            )
+
     async def _read(self, wanted: int | None) -> list[FrameworkRecord]:
+        await self._bridge.run(self._check_principal())
         found: list[FrameworkRecord] = []
         cursor: str | None = None
         while wanted is None or len(found) < wanted:
@@ -92,7 +115,7 @@ class StrongroomSession(SessionABC):
             InvalidText: SR003, an item holds text that PostgreSQL cannot store.
             InvalidArgument: SR001, an item is not JSON.
         """
-        records = _records([cast("JsonObject", dict(item)) for item in items])
+        records = _records([_item(item, place) for place, item in enumerate(items)])
         if len(records) <= PAGE:
             if records:
                 await self._bridge.run(self._append(records))
@@ -122,7 +145,12 @@ class StrongroomSession(SessionABC):
                 )
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item back, for good; return it, None when there is none."""
+        """Take the newest item back, for good; return it, None when there is none.
+
+        Raises:
+            AlreadyExists: SR011, the session is another person's.
+        """
+        await self._bridge.run(self._check_principal())
         gone = await self._bridge.run(
             self._frameworks.delete(
                 tenant_id=self._tenant_id, framework=FRAMEWORK, path=[self.session_id], last=1
@@ -131,7 +159,12 @@ class StrongroomSession(SessionABC):
         return cast("TResponseInputItem", gone[0].content) if gone else None
 
     async def clear_session(self) -> None:
-        """Delete the session with all its items, for good."""
+        """Delete the session with all its items, for good.
+
+        Raises:
+            AlreadyExists: SR011, the session is another person's.
+        """
+        await self._bridge.run(self._check_principal())
         await self._bridge.run(
             self._frameworks.delete_sessions(
                 tenant_id=self._tenant_id,
@@ -140,6 +173,16 @@ class StrongroomSession(SessionABC):
                 exact=True,
             )
         )
+
+
+def _item(item: object, place: int) -> JsonObject:
+    if not isinstance(item, Mapping):
+        raise InvalidArgument(
+            f"items[{place}] is of type {type(item).__name__}, and no item of the SDK",
+            detail={"path": f"items[{place}]"},
+            hint="Give items as the SDK does: dicts, such as those of result.to_input_list().",
+        )
+    return cast("JsonObject", dict(item))
 
 
 def _own_id(item: JsonObject) -> str | None:
@@ -160,5 +203,12 @@ def _records(items: list[JsonObject]) -> list[NewFrameworkRecord]:
             key = f"{ids[anchor]}{place - anchor:+d}"
         else:
             key = new_id()
-        records.append(NewFrameworkRecord(key=key, content=item))
+        records.append(NewFrameworkRecord(key=_short(key), content=item))
     return records
+
+
+def _short(key: str) -> str:
+    """Some providers' ids are longer than a key may be."""
+    if len(key) <= _KEY_CHARACTERS:
+        return key
+    return "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
