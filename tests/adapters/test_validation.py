@@ -1,5 +1,6 @@
 """What a host learns at its start: which feature needs what, what is missing, and what to do."""
 
+import traceback
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -34,6 +35,29 @@ def test_every_feature_names_its_capability_and_the_fix() -> None:
     with pytest.raises(InvalidArgument) as wrong:
         check_features(["teleport"], frozenset(), "bare")
     assert set(wrong.value.detail["choices"]) == {*FEATURES, *get_args(Capability)}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://app:s3cr3t/x@127.0.0.1:1/0",
+        "redis://app:a:s3cr3t@[::1/0",
+        "redis://app:s3cr3t@127.0.0.1:port/0",
+        "redis://app:s3cr3t@127.0.0.1:1/cache",
+        "redis://app:s3cr3t@127.0.0.1:1/0?nix=1",
+        "redis://app:s3cr3t@127.0.0.1:1/0?socket_timeout=s3cr3t",
+        "redis://app:s3cr3t@127.0.0.1:1/0?timeout=s3cr3t",
+    ],
+)
+@pytest.mark.parametrize("name", ["locks", "realtime", "jobs"])
+async def test_what_is_no_url_is_refused_at_once_without_a_secret(name: str, url: str) -> None:
+    """A database that is no number is another case than it seems: the client takes number 0."""
+    given: dict[str, Any] = {name: f"bullmq+{url}" if name == "jobs" else url}
+    with pytest.raises(InvalidArgument) as caught:
+        async with strongroom.connect("memory:", **given):
+            pytest.fail("it opened")
+    told = "".join(traceback.format_exception(caught.value))
+    assert "s3cr3t" not in f"{told} {caught.value.detail} {caught.value.hint}"
 
 
 async def test_a_missing_adapter_is_told_before_anything_is_opened(redis: RedisProcess) -> None:

@@ -10,14 +10,16 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from strongroom import blocking
-from strongroom.errors import InvalidArgument, MissingCapability
+from strongroom.errors import MissingCapability
 from strongroom.infrastructure.extras import import_extra
 from strongroom.infrastructure.redis_server import (
+    _FORM,
     _LONGEST_PAUSE,
     _SHORTEST_PAUSE,
     SCHEMES,
     Durability,
     _may_pass,
+    _refused,
     translated,
 )
 
@@ -49,7 +51,10 @@ class RedisServer:
         Raises:
             InvalidArgument: SR001, the URL is of no known kind, or an option has a wrong value.
         """
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise _refused(_FORM) from None
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         options: dict[str, Any] = {
             name: query.pop(name) for name in ("prefix", "timeout", "durability") if name in query
@@ -57,6 +62,8 @@ class RedisServer:
         problem = None
         if parts.scheme not in SCHEMES:
             problem = "url is of no known kind"
+        elif parts.scheme != "unix" and not (parts.path.strip("/") or "0").isdecimal():
+            problem = "the database of the URL is not a number"
         elif options.get("durability", "strict") not in {"strict", "relaxed"}:
             problem = "durability is neither strict nor relaxed"
         elif not options.get("prefix", "x"):
@@ -68,11 +75,7 @@ class RedisServer:
         if problem is None and options["timeout"] <= 0:
             problem = "timeout is not above 0"
         if problem:
-            raise InvalidArgument(
-                problem,
-                detail={"path": "url"},
-                hint="For example redis://127.0.0.1:6379/0?prefix=strongroom&durability=strict.",
-            )
+            raise _refused(problem)
         return cls(url=urlunsplit(parts._replace(query=urlencode(query))), **options)
 
     @property
@@ -90,19 +93,28 @@ class RedisServer:
         """Return another client, which the caller closes.
 
         Raises:
+            InvalidArgument: SR001, the URL has an option that there is not, or no form of one.
             MissingCapability: SR040, the extra is not installed.
         """
         redis = import_extra("redis", "redis", "a Redis adapter")
         retry = import_extra("redis.retry", "redis", "a Redis adapter")
         backoff = import_extra("redis.backoff", "redis", "a Redis adapter")
-        return redis.Redis.from_url(
-            self.url,
-            decode_responses=True,
-            socket_connect_timeout=self.timeout,
-            # Tries again are ours: bounded by the call's own time.
-            retry=retry.Retry(backoff.NoBackoff(), 0),
-            **options,
-        )
+        try:
+            client = redis.Redis.from_url(
+                self.url,
+                decode_responses=True,
+                socket_connect_timeout=self.timeout,
+                # Tries again are ours: bounded by the call's own time.
+                retry=retry.Retry(backoff.NoBackoff(), 0),
+                **options,
+            )
+            # What is wrong with an option is found when a connection is made: before anybody waits.
+            pool = client.connection_pool
+            pool.connection_class(**pool.connection_kwargs)
+        except (TypeError, ValueError):
+            # Without the client's own words: they may quote a piece of a password.
+            raise _refused(_FORM) from None
+        return client
 
     def key(self, *names: str) -> str:
         """Return a key; names before the last one are told apart by their lengths."""
