@@ -3,6 +3,8 @@
 # ruff: noqa: PT012 (a unit of work is a block)
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -237,6 +239,42 @@ async def test_a_pool_or_connection_may_be_set_to_what_its_owner_likes_b67(
     with database.connect() as blocking, pytest.raises(InvalidArgument, match="of another kind"):
         async with strongroom.connect(connection=blocking):  # type: ignore[arg-type]
             pytest.fail("it opened")
+
+
+FORKING = """
+import os, sys, strongroom.sync
+
+def told(look):
+    try:
+        return look()
+    except strongroom.InvalidTransition as error:
+        return f"{error.code}: {error.hint}"
+
+with strongroom.sync.connect(sys.argv[1]) as store:
+    store.tenants.create(tenant_id="parent", name="Parent")
+    if os.fork() == 0:
+        print(told(lambda: store.tenants.get(tenant_id="parent").name), flush=True)
+        print(told(lambda: store.unit_of_work(tenant_id="parent").__enter__()), flush=True)
+        with strongroom.sync.connect(sys.argv[1]) as own:
+            print(own.tenants.get(tenant_id="parent").name, flush=True)
+        os._exit(0)
+    os.wait()
+    print(store.tenants.get(tenant_id="parent").name)
+"""
+
+
+def test_a_child_is_refused_its_parents_connections_b67(database: Database) -> None:
+    """Two processes on one socket read each other's answers, which may be another tenant's."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, database.host_url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["SR030", "SR030", "Parent", "Parent"]
+    assert "after the fork" in lines[0]
 
 
 SESSIONS = """

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from strongroom.errors import InvalidText
+from strongroom.errors import InvalidText, InvalidTransition
 from strongroom.models.base import JsonValue
 from strongroom.models.health import TextPolicy
 from strongroom.models.json_values import UNSTORABLE, replace_unstorable, unstorable_paths
@@ -50,6 +51,27 @@ class Bytes:
 Argument = str | int | float | bool | list[str] | Document | Bytes | None
 Arguments = Mapping[str, Argument]
 """Arguments by their names in SQL, without the ``p_``. None means: leave it to the default."""
+
+
+class OneProcess:
+    """Knows the process that connections were opened in; a fork shares them, and answers get mixed up."""
+
+    def __init__(self) -> None:
+        """Remember this one."""
+        self._process = os.getpid()
+
+    def check(self) -> None:
+        """Refuse to go on in a child of it.
+
+        Raises:
+            InvalidTransition: SR030.
+        """
+        if os.getpid() != self._process:
+            raise InvalidTransition(
+                "the store was opened in another process",
+                detail={"record": "store"},
+                hint="Open it in each process, after the fork (gunicorn: in post_fork).",
+            )
 
 
 class Transport(Protocol):

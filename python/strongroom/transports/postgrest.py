@@ -15,7 +15,15 @@ from strongroom.errors import MissingCapability, Unavailable
 from strongroom.models.health import TextPolicy
 from strongroom.transports.access_tokens import AccessToken, present
 from strongroom.transports.api_answers import Refusal, rows_of
-from strongroom.transports.base import Argument, Arguments, Bytes, Document, Transport, storable
+from strongroom.transports.base import (
+    Argument,
+    Arguments,
+    Bytes,
+    Document,
+    OneProcess,
+    Transport,
+    storable,
+)
 from strongroom.transports.database_errors import database_error
 
 ATTEMPTS = 5
@@ -58,6 +66,7 @@ class PostgrestTransport:
         self.text_policy: TextPolicy = text_policy
         self._access_token = access_token
         self._timeout = timeout
+        self._process = OneProcess()
 
     async def token(self) -> str | None:
         """Return the present token of the user; None follows the client's own session or key."""
@@ -89,6 +98,7 @@ class PostgrestTransport:
         ]
 
     async def _call(self, function: str, arguments: Arguments) -> list[Any]:
+        self._process.check()
         ready = storable(arguments, self.text_policy)
         body = {f"p_{name}": _plain(value) for name, value in ready.items()}
         try:

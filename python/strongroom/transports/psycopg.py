@@ -22,7 +22,7 @@ from strongroom.errors import (
     Unavailable,
 )
 from strongroom.models.health import TextPolicy
-from strongroom.transports.base import Arguments, Bytes, Document, Transport, storable
+from strongroom.transports.base import Arguments, Bytes, Document, OneProcess, Transport, storable
 from strongroom.transports.database_errors import database_error, is_worth_repeating, one_line
 
 Connection = psycopg.AsyncConnection[Any]
@@ -186,6 +186,7 @@ class PoolTransport:
             failures: why a pool of ours cannot connect, as long as it cannot.
         """
         self._failures = failures
+        self._process = OneProcess()
         self.pool = pool
         self.text_policy: TextPolicy = text_policy
         self._timeout = timeout
@@ -220,6 +221,7 @@ class PoolTransport:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Lend a connection of the pool."""
+        self._process.check()
         async with self.pool.connection(timeout=self._timeout) as connection:
             yield connection
 
@@ -261,6 +263,7 @@ class ConnectionTransport:
 
     def __init__(self, connection: Connection, *, text_policy: TextPolicy = "reject") -> None:
         """Use a connection that the caller opens and closes."""
+        self._process = OneProcess()
         self._connection = connection
         self._turn = asyncio.Lock()
         self.text_policy: TextPolicy = text_policy
@@ -281,6 +284,7 @@ class ConnectionTransport:
         function: str,
         arguments: Arguments,
     ) -> T:
+        self._process.check()
         ready = storable(arguments, self.text_policy)
         try:
             async with self._turn:
@@ -300,6 +304,7 @@ class ConnectionTransport:
     @asynccontextmanager
     async def unit_of_work(self, tenant_id: str) -> AsyncIterator[Transport]:
         """Begin a transaction, or a savepoint within the caller's."""
+        self._process.check()
         try:
             async with _transaction(self._connection):
                 unit = UnitTransport(self._connection, tenant_id, self.text_policy)

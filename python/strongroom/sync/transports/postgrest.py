@@ -16,7 +16,7 @@ from strongroom.models.health import TextPolicy
 from strongroom.sync.transports.access_tokens import AccessToken, present
 from strongroom.sync.transports.base import Transport
 from strongroom.transports.api_answers import Refusal, rows_of
-from strongroom.transports.base import Arguments, storable
+from strongroom.transports.base import Arguments, OneProcess, storable
 from strongroom.transports.database_errors import database_error
 from strongroom.transports.postgrest import ATTEMPTS, _json, _plain
 
@@ -44,6 +44,7 @@ class PostgrestTransport:
         self.text_policy: TextPolicy = text_policy
         self._access_token = access_token
         self._timeout = timeout
+        self._process = OneProcess()
 
     def token(self) -> str | None:
         """Return the present token of the user; None follows the client's own session or key."""
@@ -73,6 +74,7 @@ class PostgrestTransport:
         ]
 
     def _call(self, function: str, arguments: Arguments) -> list[Any]:
+        self._process.check()
         ready = storable(arguments, self.text_policy)
         body = {f"p_{name}": _plain(value) for name, value in ready.items()}
         try:

@@ -17,7 +17,7 @@ from strongroom import blocking
 from strongroom.errors import InvalidTransition, TenantMismatch
 from strongroom.models.health import TextPolicy
 from strongroom.sync.transports.base import Transport
-from strongroom.transports.base import Arguments, storable
+from strongroom.transports.base import Arguments, OneProcess, storable
 from strongroom.transports.psycopg import (
     ATTEMPTS,
     T,
@@ -87,6 +87,7 @@ class PoolTransport:
             failures: why a pool of ours cannot connect, as long as it cannot.
         """
         self._failures = failures
+        self._process = OneProcess()
         self.pool = pool
         self.text_policy: TextPolicy = text_policy
         self._timeout = timeout
@@ -119,6 +120,7 @@ class PoolTransport:
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Lend a connection of the pool."""
+        self._process.check()
         with self.pool.connection(timeout=self._timeout) as connection:
             yield connection
 
@@ -160,6 +162,7 @@ class ConnectionTransport:
 
     def __init__(self, connection: Connection, *, text_policy: TextPolicy = "reject") -> None:
         """Use a connection that the caller opens and closes."""
+        self._process = OneProcess()
         self._connection = connection
         self._turn = blocking.Lock()
         self.text_policy: TextPolicy = text_policy
@@ -178,6 +181,7 @@ class ConnectionTransport:
         function: str,
         arguments: Arguments,
     ) -> T:
+        self._process.check()
         ready = storable(arguments, self.text_policy)
         try:
             with self._turn:
@@ -197,6 +201,7 @@ class ConnectionTransport:
     @contextmanager
     def unit_of_work(self, tenant_id: str) -> Iterator[Transport]:
         """Begin a transaction, or a savepoint within the caller's."""
+        self._process.check()
         try:
             with _transaction(self._connection):
                 unit = UnitTransport(self._connection, tenant_id, self.text_policy)
