@@ -107,6 +107,46 @@ async def test_whatever_answers_it_is_our_error(name: str, monkeypatch: pytest.M
     assert (asked > 1) == is_repeated
 
 
+STORAGE: dict[str, tuple[Answer, type[StrongroomError]]] = {
+    "a page for bytes": (_page(200), Unavailable),
+    "elsewhere": (_page(404), InvalidArgument),
+    "wrong key": (_json(401, {"message": "Invalid API key"}), PermissionDenied),
+    "too large": (_page(413), LimitExceeded),
+    "too many": (_json(429, {"message": "slow down"}), Unavailable),
+    "a bad gateway": (_page(502), Unavailable),
+    "no number": (_json(400, {"statusCode": "x", "error": "e", "message": "m"}), StrongroomError),
+    "not there": (_json(400, {"statusCode": "404", "error": "e", "message": "m"}), NotFound),
+}
+
+
+@pytest.mark.parametrize("name", STORAGE)
+async def test_whatever_answers_for_storage_it_is_our_error_b85(name: str) -> None:
+    """A gateway's 404 above all: bytes that seem gone would be given up."""
+    (status, content, headers), error = STORAGE[name]
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if "/storage/" not in request.url.path:
+            return httpx.Response(200, json=[])
+        return httpx.Response(status, headers=headers, content=content)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(respond)) as client_http:
+        client = await create_async_client(URL, KEY, AsyncClientOptions(httpx_client=client_http))
+        async with strongroom.connect_supabase(client=client, blobs="supabase:") as store:
+            blobs = store.blobs
+            for call in (
+                lambda: blobs.put(tenant_id="acme", key="k", data=b"x"),
+                lambda: blobs.head(tenant_id="acme", key="k"),
+                lambda: blobs.delete(tenant_id="acme", key="k"),
+                lambda: blobs.list(tenant_id="acme"),
+            ):
+                with pytest.raises(error) as caught:
+                    await call()
+                assert "secret" not in f"{caught.value} {caught.value.detail} {caught.value.hint}"
+            if error is not NotFound:
+                with pytest.raises(error):
+                    await blobs.find(tenant_id="acme", key="k")
+
+
 @pytest.mark.parametrize("url", ["abc", "ftp://x", "https://", "http://host:99999"])
 async def test_what_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgument, match="form"):

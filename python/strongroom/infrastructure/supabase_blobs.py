@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import hashlib
+import http.client
 import re
 import tempfile
 from collections.abc import AsyncIterator
@@ -20,9 +21,11 @@ import httpx
 from storage3.exceptions import StorageApiError
 
 from strongroom.errors import (
+    AlreadyExists,
     InvalidArgument,
     LimitExceeded,
     MissingCapability,
+    NotFound,
     PermissionDenied,
     StrongroomError,
     Unavailable,
@@ -55,6 +58,7 @@ from strongroom.ports.blobs import (
     Length,
     MaxBytes,
 )
+from strongroom.transports.api_answers import Refusal
 
 if TYPE_CHECKING:
     from supabase import AsyncClient
@@ -339,12 +343,21 @@ class SupabaseBlobStore:
             ) from error
 
 
-class _TakenError(Exception):
+class _TakenError(AlreadyExists):
     """Something is there already."""
 
+    def __init__(self) -> None:
+        super().__init__("there are bytes under this key already", detail={"path": "key"})
 
-class _AbsentError(Exception):
+
+class _AbsentError(NotFound):
     """Nothing is there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Supabase Storage does not find what the call is about",
+            detail={"path": "key", "record": "blob"},
+        )
 
 
 def _path(tenant_id: str, key: str) -> str:
@@ -365,6 +378,12 @@ async def _translated() -> AsyncIterator[None]:
         yield
     except StorageApiError as error:
         raise _error_of(error) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unavailable(
+            "Supabase Storage's answer is not in the form of one",
+            detail={"path": "blobs"},
+            hint="Look whether the project's URL leads to Supabase, and repeat the call.",
+        ) from error
     except (httpx.HTTPError, OSError) as error:
         raise Unavailable(
             f"Supabase Storage could not answer: {type(error).__name__}",
@@ -374,7 +393,10 @@ async def _translated() -> AsyncIterator[None]:
 
 
 def _error_of(error: StorageApiError) -> Exception:  # noqa: PLR0911 (a case each)
-    status = int(error.status)
+    status = int(error.status) if str(error.status).isdecimal() else 0
+    if isinstance(error.__cause__, KeyError | TypeError | ValueError):
+        # It was not Storage that answered: the 404 of a gateway must not mean that bytes are gone.
+        return Refusal(status, http.client.responses.get(status, "no reason is given")).error()
     if status == _TAKEN or error.code == "Duplicate":
         return _TakenError()
     if error.code == "Bucket not found" or "bucket" in error.message.lower():

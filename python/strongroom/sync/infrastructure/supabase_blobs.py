@@ -327,6 +327,12 @@ def _translated() -> Iterator[None]:
         yield
     except StorageApiError as error:
         raise _error_of(error) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unavailable(
+            "Supabase Storage's answer is not in the form of one",
+            detail={"path": "blobs"},
+            hint="Look whether the project's URL leads to Supabase, and repeat the call.",
+        ) from error
     except (httpx.HTTPError, OSError) as error:
         raise Unavailable(
             f"Supabase Storage could not answer: {type(error).__name__}",
