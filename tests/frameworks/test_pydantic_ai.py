@@ -15,7 +15,7 @@ from pydantic_ai.messages import (
 
 from strongroom.client import Strongroom
 from strongroom.conformance.helpers import new_tenant
-from strongroom.errors import AlreadyExists, InvalidText
+from strongroom.errors import AlreadyExists, InvalidArgument, InvalidText
 from strongroom.integrations.pydantic_ai import StrongroomHistory
 from tests.servers import Database
 
@@ -52,7 +52,10 @@ async def test_a_repeated_append_is_there_once_b09_b47_b49(history: StrongroomHi
     for bad in ("a\0b", "\ud83d"):
         with pytest.raises(InvalidText):
             await history.append([*turn, *_turn(bad)], append_id="run-1")
-    assert await history.load() == []
+    for none in ("text", {"kind": "request", "parts": []}, turn):
+        with pytest.raises(InvalidArgument, match=r"messages\[2\]"):
+            await history.append([*turn, none])  # type: ignore[list-item]
+    assert await history.load() == [], "what could not be read again is not there"
     for _ in range(3):
         await history.append(turn, append_id="run-1")
     assert await history.load() == turn

@@ -7,8 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, ModelResponse
 
+from strongroom.errors import InvalidArgument
 from strongroom.integrations.plain import plain
 from strongroom.models.base import JsonValue
 
@@ -17,8 +18,16 @@ def written(messages: Sequence[ModelMessage]) -> list[JsonValue]:
     """Return messages as Pydantic AI writes them to JSON: bytes as base64, a set as a list.
 
     Raises:
-        InvalidArgument: SR001, a message holds what cannot be written; the path leads to it.
+        InvalidArgument: SR001, a message holds what cannot be written, or is none; the path leads to it.
     """
+    for place, message in enumerate(messages):
+        # The adapter writes anything, and what is no message could never be read again.
+        if not isinstance(message, ModelRequest | ModelResponse):
+            raise InvalidArgument(
+                f"messages[{place}] is of type {type(message).__name__}, and no message",
+                detail={"path": f"messages[{place}]"},
+                hint="Give ModelRequest and ModelResponse, such as result.new_messages().",
+            )
     found = plain(
         [*messages],
         "messages",
