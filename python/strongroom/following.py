@@ -84,6 +84,8 @@ async def follow_run_events(
 ) -> AsyncIterator[RunEvent]:
     """Yield every event of a run after a sequence, such as streamed deltas, in order, each once.
 
+    It ends when the run has ended and all its events were yielded; ``runs.get`` says how it ended.
+
     Args:
         store: an open store; over Supabase's API it is woken by Realtime.
         tenant_id: the tenant.
@@ -95,23 +97,37 @@ async def follow_run_events(
         Unavailable: SR050, the database has not answered for 30 seconds.
     """
     sequence = after_sequence
+    has_ended = False
     run = await store.runs.get(tenant_id=tenant_id, run_id=run_id)
 
     async def read() -> Sequence[RunEvent]:
-        nonlocal sequence
-        events = await store.runs.list_events(
-            tenant_id=tenant_id, run_id=run_id, after_sequence=sequence, limit=PAGE
-        )
+        nonlocal sequence, has_ended
+        events = await read_events()
+        if run.is_final:
+            has_ended = len(events) < PAGE
+        elif not events:
+            now = await store.runs.get(tenant_id=tenant_id, run_id=run_id)
+            events = await read_events() if now.is_final else ()  # what came between the two
+            has_ended = now.is_final and not events
         if events:
             sequence = events[-1].sequence
         return events
 
-    async for event in _follow(store, ("conversation", tenant_id, run.conversation_id), read):
+    async def read_events() -> Sequence[RunEvent]:
+        return await store.runs.list_events(
+            tenant_id=tenant_id, run_id=run_id, after_sequence=sequence, limit=PAGE
+        )
+
+    names = ("conversation", tenant_id, run.conversation_id)
+    async for event in _follow(store, names, read, lambda: has_ended):
         yield event
 
 
 async def _follow(
-    store: Strongroom, names: tuple[str, ...], read: Callable[[], Awaitable[Sequence[Row]]]
+    store: Strongroom,
+    names: tuple[str, ...],
+    read: Callable[[], Awaitable[Sequence[Row]]],
+    has_ended: Callable[[], bool] = bool,
 ) -> AsyncIterator[Row]:
     hints = store.hints
     async with _silence() if hints is None else hints.subscription(names) as woken:
@@ -123,6 +139,8 @@ async def _follow(
                 hints.doubt()
             for row in rows:
                 yield row
+            if has_ended():
+                return
             if len(rows) == PAGE:
                 continue
             was_told = True

@@ -19,6 +19,7 @@ from strongroom import (
     Strongroom,
     TextPart,
 )
+from strongroom.following import follow_run_events
 from tests.servers.databases import Database
 
 T = "acme"
@@ -167,6 +168,24 @@ async def test_a_run_is_given_back_when_its_handler_has_ended_and_not_before(
     kept = await store.checkpoints.latest(tenant_id=T, run_id="r")
     assert kept is not None
     assert kept.state == {"kept": True}
+
+
+async def test_who_follows_a_run_has_all_its_events_and_its_end(store: Strongroom) -> None:
+    async def handler(context: RunContext) -> str:
+        for piece in ("Grüße ", "👩", "\u200d", "👧", " e", "\u0301"):  # cut inside characters
+            await context.stream_text(piece)
+        return "done"
+
+    async def heard(after: int) -> str:
+        events = follow_run_events(store, tenant_id=T, run_id="r", after_sequence=after)
+        return "".join([str(event.data["text"]) async for event in events])
+
+    await new_run(store, "r")
+    async with asyncio.timeout(20):
+        early = asyncio.create_task(heard(0))
+        await DurableWorker(store=store, handler=handler).run_until_idle()
+        assert await early == await heard(0) == "Grüße 👩\u200d👧 e\u0301"
+        assert (await heard(4), await heard(6)) == (" e\u0301", "")
 
 
 @pytest.mark.parametrize(

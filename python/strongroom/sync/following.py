@@ -75,6 +75,8 @@ def follow_run_events(
 ) -> Iterator[RunEvent]:
     """Yield every event of a run after a sequence, such as streamed deltas, in order, each once.
 
+    It ends when the run has ended and all its events were yielded; ``runs.get`` says how it ended.
+
     Args:
         store: an open store.
         tenant_id: the tenant.
@@ -86,23 +88,37 @@ def follow_run_events(
         Unavailable: SR050, the database has not answered for 30 seconds.
     """
     sequence = after_sequence
+    has_ended = False
     run = store.runs.get(tenant_id=tenant_id, run_id=run_id)
 
     def read() -> Sequence[RunEvent]:
-        nonlocal sequence
-        events = store.runs.list_events(
-            tenant_id=tenant_id, run_id=run_id, after_sequence=sequence, limit=PAGE
-        )
+        nonlocal sequence, has_ended
+        events = read_events()
+        if run.is_final:
+            has_ended = len(events) < PAGE
+        elif not events:
+            now = store.runs.get(tenant_id=tenant_id, run_id=run_id)
+            events = read_events() if now.is_final else ()  # what came between the two
+            has_ended = now.is_final and not events
         if events:
             sequence = events[-1].sequence
         return events
 
-    for event in _follow(store, ("conversation", tenant_id, run.conversation_id), read):
+    def read_events() -> Sequence[RunEvent]:
+        return store.runs.list_events(
+            tenant_id=tenant_id, run_id=run_id, after_sequence=sequence, limit=PAGE
+        )
+
+    names = ("conversation", tenant_id, run.conversation_id)
+    for event in _follow(store, names, read, lambda: has_ended):
         yield event
 
 
 def _follow(
-    store: Strongroom, names: tuple[str, ...], read: Callable[[], Sequence[Row]]
+    store: Strongroom,
+    names: tuple[str, ...],
+    read: Callable[[], Sequence[Row]],
+    has_ended: Callable[[], bool] = bool,
 ) -> Iterator[Row]:
     hints = store.hints
     with _silence() if hints is None else hints.subscription(names) as woken:
@@ -114,6 +130,8 @@ def _follow(
                 hints.doubt()
             for row in rows:
                 yield row
+            if has_ended():
+                return
             if len(rows) == PAGE:
                 continue
             was_told = True
