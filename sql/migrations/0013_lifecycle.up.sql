@@ -18,8 +18,8 @@
 --             left: it can be stopped anywhere, and goes on with the next call. It touches no live
 --             run, no pending interaction and no conversation that has one, and skips what others
 --             have locked. A dry run of it is one such step, taken back.
--- Locks       The tenant's row (purge), or conversations by id and then what hangs on them
---             (erasure). A sweep locks its tenant's policies, and skips every other locked row.
+-- Locks       The tenant's row (purge), or conversations by id, the principal's row in
+--             memory_settings, and then what hangs on them (erasure). A sweep locks its tenant's policies, and skips every other locked row.
 -- Tenants     One definer function looks across tenants: list_tenants_to_sweep says their ids.
 
 select strongroom_private.begin_migration(13, 'lifecycle');
@@ -441,6 +441,12 @@ begin
     begin
         perform set_config('strongroom.erasing', 'on', true);
         perform strongroom_private.lock_conversations_of(p_tenant_id, p_principal_id);
+        -- Whoever stores or forgets facts holds this row, and is waited for: what it wrote goes along.
+        perform
+        from strongroom.memory_settings as s
+        where s.tenant_id = p_tenant_id
+            and s.principal_id = p_principal_id
+        for update;
         v_before := strongroom_private.count_deletions();
         -- What is the person's goes first: of what is left, handlers of whole tables find whose
         -- rows they are before those of columns forget it.

@@ -166,3 +166,23 @@ async def test_writers_of_different_principals_do_not_wait_for_each_other(arena:
             await call(unit, one)
             async with asyncio.timeout(20):
                 await call(arena.second, other)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_an_erasure_takes_what_it_has_waited_for(arena: Arena, commit: bool) -> None:
+    """A fact that is being stored, beside others: its writer is waited for before any of them goes."""
+    whose = Whose(tenant_id=TENANT, principal_id=fresh("ada"))
+    writes = (
+        _put(whose, "new"),
+        _put(whose, "other", key="k", expected_version=1),
+        lambda store: store.principal_memory.forget_all(**whose),
+    )
+    for write in writes:
+        await _put(whose, "old", key="k")(arena.second)
+        await arena.race(
+            write,
+            lambda store: store.lifecycle.erase_principal(**whose),
+            commit=commit,
+        )
+        assert (await arena.second.principal_memory.list(**whose)).items == ()
+        assert not (await arena.second.lifecycle.erase_principal(**whose)).items

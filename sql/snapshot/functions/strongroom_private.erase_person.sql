@@ -28,6 +28,12 @@ begin
     begin
         perform set_config('strongroom.erasing', 'on', true);
         perform strongroom_private.lock_conversations_of(p_tenant_id, p_principal_id);
+        -- Whoever stores or forgets facts holds this row, and is waited for: what it wrote goes along.
+        perform
+        from strongroom.memory_settings as s
+        where s.tenant_id = p_tenant_id
+            and s.principal_id = p_principal_id
+        for update;
         v_before := strongroom_private.count_deletions();
         -- What is the person's goes first: of what is left, handlers of whole tables find whose
         -- rows they are before those of columns forget it.
