@@ -37,6 +37,20 @@ select strongroom_private.require_transaction(16);
 -- Sessions and records
 -- ---------------------------------------------------------------------------------------------
 
+create function strongroom_private.path_digest(p_path text[])
+returns bytea
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return sha256(convert_to(array_to_json(p_path)::text, 'UTF8'));
+end
+$$;
+comment on function strongroom_private.path_digest(text[]) is
+    'What a path is looked up by: below row security no index finds an array, which is compared by'
+    ' what might leak.';
+
 create table strongroom.framework_sessions (
     tenant_id text collate "C" not null,
     id text collate "C" not null,
@@ -48,8 +62,9 @@ create table strongroom.framework_sessions (
     last_position bigint not null default 0,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
+    path_digest bytea
+    generated always as (strongroom_private.path_digest(path)) stored,
     constraint framework_sessions_pkey primary key (tenant_id, id),
-    constraint a_path_is_used_once_by_a_framework unique (tenant_id, framework, path),
     constraint framework_session_belongs_to_a_tenant
         foreign key (tenant_id)
         references strongroom.tenants (tenant_id)
@@ -86,6 +101,16 @@ comment on column strongroom.framework_sessions.updated_at is
     'When its state or its order of records last changed, or something was put: of that it may be'
     ' an hour behind.';
 
+comment on column strongroom.framework_sessions.path_digest is
+    'SHA-256 of the path, which it is looked up by.';
+
+create index framework_sessions_by_path
+    on strongroom.framework_sessions (tenant_id, framework, path);
+comment on index strongroom.framework_sessions_by_path is 'Sessions in the order of their paths.';
+-- After that one: before a table is analyzed both seem as good, and the planner takes the last.
+create unique index a_path_is_used_once_by_a_framework
+    on strongroom.framework_sessions (tenant_id, framework, path_digest);
+comment on index strongroom.a_path_is_used_once_by_a_framework is 'One session for each path.';
 create index framework_sessions_by_principal
     on strongroom.framework_sessions (tenant_id, principal_id, framework, path)
     where principal_id is not null;
@@ -557,6 +582,7 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
     v_principal_id text;
     v_updated_at timestamptz;
@@ -574,12 +600,12 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
-            and s.path = p_path
+            and s.path_digest = v_digest
         for key share;
         exit when found;
         insert into strongroom.framework_sessions (tenant_id, id, framework, path, principal_id)
         values (p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id)
-        on conflict on constraint a_path_is_used_once_by_a_framework do nothing;
+        on conflict (tenant_id, framework, path_digest) do nothing;
     end loop;
     if v_principal_id <> p_principal_id or (v_principal_id is null and p_principal_id is not null)
     then
@@ -620,7 +646,18 @@ create function strongroom.find_framework_session(
     p_framework text,
     p_path text[]
 )
-returns setof strongroom.framework_sessions
+returns table (
+    tenant_id text,
+    id text,
+    framework text,
+    path text[],
+    principal_id text,
+    state jsonb,
+    version bigint,
+    last_position bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+)
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
@@ -628,16 +665,29 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
+#variable_conflict use_column
+declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_framework_path('path', p_path);
     return query
-    select s.*
+    select
+        s.tenant_id,
+        s.id,
+        s.framework,
+        s.path,
+        s.principal_id,
+        s.state,
+        s.version,
+        s.last_position,
+        s.created_at,
+        s.updated_at
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path;
+        and s.path_digest = v_digest;
 end
 $$;
 comment on function strongroom.find_framework_session(text, text, text[]) is
@@ -651,14 +701,27 @@ create function strongroom.put_framework_session(
     p_expected_version bigint,
     p_principal_id text default null
 )
-returns setof strongroom.framework_sessions
+returns table (
+    tenant_id text,
+    id text,
+    framework text,
+    path text[],
+    principal_id text,
+    state jsonb,
+    version bigint,
+    last_position bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+#variable_conflict use_column
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_session strongroom.framework_sessions;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
@@ -679,11 +742,22 @@ begin
         values (
             p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id, p_state
         )
-        on conflict on constraint a_path_is_used_once_by_a_framework do nothing
+        on conflict (tenant_id, framework, path_digest) do nothing
         returning *
         into v_session;
         if found then
-            return next v_session;
+            return query
+            select
+                v_session.tenant_id,
+                v_session.id,
+                v_session.framework,
+                v_session.path,
+                v_session.principal_id,
+                v_session.state,
+                v_session.version,
+                v_session.last_position,
+                v_session.created_at,
+                v_session.updated_at;
             return;
         end if;
     end if;
@@ -692,7 +766,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path
+        and s.path_digest = v_digest
     for no key update;
     if not found then
         perform strongroom_private.fail(
@@ -710,7 +784,18 @@ begin
     elsif v_session.version <> p_expected_version then
         -- The same state again is a repeat of a write whose answer was lost.
         if v_session.version - 1 = p_expected_version and v_session.state = p_state then
-            return next v_session;
+            return query
+            select
+                v_session.tenant_id,
+                v_session.id,
+                v_session.framework,
+                v_session.path,
+                v_session.principal_id,
+                v_session.state,
+                v_session.version,
+                v_session.last_position,
+                v_session.created_at,
+                v_session.updated_at;
             return;
         end if;
         perform strongroom_private.fail_missed_write(
@@ -724,7 +809,17 @@ begin
         updated_at = now()
     where s.tenant_id = p_tenant_id
         and s.id = v_session.id
-    returning s.*;
+    returning
+        s.tenant_id,
+        s.id,
+        s.framework,
+        s.path,
+        s.principal_id,
+        s.state,
+        s.version,
+        s.last_position,
+        s.created_at,
+        s.updated_at;
 end
 $$;
 comment on function strongroom.put_framework_session(
@@ -965,7 +1060,7 @@ begin
             p_tenant_id, v_id, p_framework, v_path, v_session.principal_id, v_session.state,
             v_session.last_position
         )
-        on conflict on constraint a_path_is_used_once_by_a_framework do nothing;
+        on conflict (tenant_id, framework, path_digest) do nothing;
         if not found then
             perform strongroom_private.fail(
                 'already_exists', 'there is a session with this path',
@@ -1030,6 +1125,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
     v_last bigint;
     v_principal_id text;
@@ -1054,7 +1150,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path
+        and s.path_digest = v_digest
     for no key update;
     if v_id is null or v_principal_id is distinct from p_principal_id then
         v_id := strongroom_private.hold_framework_session(
@@ -1294,6 +1390,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
     v_low bigint := 0;
     v_high bigint := 9223372036854775807;
@@ -1324,7 +1421,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path;
+        and s.path_digest = v_digest;
 
     -- Both branches walk an index from one end of (v_low, v_high), and stop after the page.
     if v_descending then
@@ -1451,7 +1548,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path
+        and s.path_digest = strongroom_private.path_digest(p_path)
     for no key update;
     if not found then
         return;
@@ -1606,7 +1703,7 @@ begin
             from strongroom.framework_sessions as s
             where s.tenant_id = p_tenant_id
                 and s.framework = p_framework
-                and s.path = v_at.path
+                and s.path_digest = strongroom_private.path_digest(v_at.path)
             for key share;
         else
             v_id := strongroom_private.hold_framework_session(
@@ -2361,6 +2458,9 @@ as $$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
+    v_digest bytea := case when p_exact then strongroom_private.path_digest(p_path) end;
+    v_first bytea := coalesce(v_digest, '');
+    v_last bytea := coalesce(v_digest, decode(repeat('ff', 33), 'hex'));
     v_from text := coalesce(p_checkpoint_id, '');
     v_to text := coalesce(p_checkpoint_id, p_before_id, chr(1114111));
 begin
@@ -2404,6 +2504,8 @@ begin
             and s.framework = p_framework
             and s.path >= p_path
             and (v_beyond is null or s.path < v_beyond)
+            and s.path_digest >= v_first
+            and s.path_digest <= v_last
         order by
             r.key desc,
             s.path
@@ -2722,6 +2824,7 @@ select strongroom_private.publish_grant(
 select strongroom_private.publish_grant(
     'function',
     '{
+        strongroom_private.path_digest,
         strongroom_private.check_word,
         strongroom_private.check_framework_path,
         strongroom_private.read_framework_path,

@@ -10,6 +10,7 @@ CREATE OR REPLACE FUNCTION strongroom.append_framework_records(p_tenant_id text,
 AS $function$
 #variable_conflict use_column
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
     v_last bigint;
     v_principal_id text;
@@ -34,7 +35,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path
+        and s.path_digest = v_digest
     for no key update;
     if v_id is null or v_principal_id is distinct from p_principal_id then
         v_id := strongroom_private.hold_framework_session(

@@ -33,7 +33,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path
+        and s.path_digest = strongroom_private.path_digest(p_path)
     for no key update;
     if not found then
         return;

@@ -44,7 +44,7 @@ begin
             p_tenant_id, v_id, p_framework, v_path, v_session.principal_id, v_session.state,
             v_session.last_position
         )
-        on conflict on constraint a_path_is_used_once_by_a_framework do nothing;
+        on conflict (tenant_id, framework, path_digest) do nothing;
         if not found then
             perform strongroom_private.fail(
                 'already_exists', 'there is a session with this path',

@@ -11,6 +11,7 @@ CREATE OR REPLACE FUNCTION strongroom.list_framework_records(p_tenant_id text, p
 AS $function$
 #variable_conflict use_column
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
     v_low bigint := 0;
     v_high bigint := 9223372036854775807;
@@ -41,7 +42,7 @@ begin
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path = p_path;
+        and s.path_digest = v_digest;
 
     -- Both branches walk an index from one end of (v_low, v_high), and stop after the page.
     if v_descending then

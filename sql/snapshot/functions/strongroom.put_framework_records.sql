@@ -83,7 +83,7 @@ begin
             from strongroom.framework_sessions as s
             where s.tenant_id = p_tenant_id
                 and s.framework = p_framework
-                and s.path = v_at.path
+                and s.path_digest = strongroom_private.path_digest(v_at.path)
             for key share;
         else
             v_id := strongroom_private.hold_framework_session(

@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.hold_framework_session(p_tenant_id
  SET jit TO 'off'
 AS $function$
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
     v_principal_id text;
     v_updated_at timestamptz;
@@ -26,12 +27,12 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
-            and s.path = p_path
+            and s.path_digest = v_digest
         for key share;
         exit when found;
         insert into strongroom.framework_sessions (tenant_id, id, framework, path, principal_id)
         values (p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id)
-        on conflict on constraint a_path_is_used_once_by_a_framework do nothing;
+        on conflict (tenant_id, framework, path_digest) do nothing;
     end loop;
     if v_principal_id <> p_principal_id or (v_principal_id is null and p_principal_id is not null)
     then

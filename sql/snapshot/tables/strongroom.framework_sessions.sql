@@ -11,10 +11,9 @@ create table strongroom.framework_sessions (
     last_position bigint not null default 0,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
+    path_digest bytea default strongroom_private.path_digest(path),
     constraint framework_sessions_pkey
         PRIMARY KEY (tenant_id, id),
-    constraint a_path_is_used_once_by_a_framework
-        UNIQUE (tenant_id, framework, path),
     constraint framework_session_belongs_to_a_tenant
         FOREIGN KEY (tenant_id) REFERENCES strongroom.tenants(tenant_id) ON DELETE CASCADE,
     constraint framework_is_a_short_word
@@ -57,6 +56,16 @@ comment on column strongroom.framework_sessions.created_at is
     'When it was made.';
 comment on column strongroom.framework_sessions.updated_at is
     'When its state or its order of records last changed, or something was put: of that it may be an hour behind.';
+comment on column strongroom.framework_sessions.path_digest is
+    'SHA-256 of the path, which it is looked up by.';
+
+CREATE UNIQUE INDEX a_path_is_used_once_by_a_framework ON strongroom.framework_sessions USING btree (tenant_id, framework, path_digest);
+comment on index strongroom.a_path_is_used_once_by_a_framework is
+    'One session for each path.';
+
+CREATE INDEX framework_sessions_by_path ON strongroom.framework_sessions USING btree (tenant_id, framework, path);
+comment on index strongroom.framework_sessions_by_path is
+    'Sessions in the order of their paths.';
 
 CREATE INDEX framework_sessions_by_principal ON strongroom.framework_sessions USING btree (tenant_id, principal_id, framework, path) WHERE (principal_id IS NOT NULL);
 comment on index strongroom.framework_sessions_by_principal is
