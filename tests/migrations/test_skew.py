@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import psycopg
@@ -10,6 +11,7 @@ import pytest
 import strongroom
 from strongroom.conformance.helpers import OWNER, new_tenant
 from strongroom.errors import SchemaVersionError
+from strongroom.models.usage import NewUsage
 from tests.servers import Database
 
 SIGNATURE = """
@@ -73,3 +75,21 @@ async def test_columns_of_a_newer_schema_are_left_out_and_other_forms_are_told(
         with pytest.raises(SchemaVersionError, match="in a form") as caught:
             await store.tenants.get(tenant_id=tenant_id)
         assert tenant_id not in str(caught.value.detail)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Amsterdam", "America/St_Johns"])
+async def test_moments_of_long_ago_are_read_in_every_time_zone(
+    database: Database, zone: str
+) -> None:
+    """Before about 1900 the offset of many zones has seconds, which no JSON reader expects."""
+    moments = [dt.datetime(1800, 1, 1, 12, 0, 0, 5, tzinfo=dt.UTC), dt.datetime.now(dt.UTC)]
+    url = database.url(user=database.host, options=f"-c timezone={zone}")
+    async with strongroom.connect(url) as store:
+        tenant_id = await new_tenant(store)
+        events = [NewUsage(model=str(m), occurred_at=m, input_tokens=1) for m in moments]
+        recorded = await store.usage.record(tenant_id=tenant_id, events=events)
+        assert [event.occurred_at for event in recorded] == moments
+        page = await store.usage.list(tenant_id=tenant_id)
+        assert {event.occurred_at: event.model for event in page.items} == {
+            moment: str(moment) for moment in moments
+        }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import re
 import warnings
 from collections.abc import Collection
 from typing import Any, TypeVar
@@ -35,18 +37,48 @@ def rows_from(
         return adapter.validate_json(text)
     except ValidationError as error:
         known, unknown = _known(json.loads(text), fields)
-        if not unknown:
+        if not _mend_moments(known, error) and not unknown:
             raise _another_form(function, error) from None
-    warnings.warn(
-        f"{function} has columns that this package does not know ({', '.join(unknown)}): the schema is"
-        " newer, upgrade the package",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    if unknown:
+        warnings.warn(
+            f"{function} has columns that this package does not know ({', '.join(unknown)}): the schema"
+            " is newer, upgrade the package",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     try:
         return adapter.validate_json(json.dumps(known))
     except ValidationError as error:
         raise _another_form(function, error) from None
+
+
+_WITH_SECONDS = re.compile(r"(.+)([+-])(\d\d):(\d\d):(\d\d)")
+
+
+def _mend_moments(rows: Any, error: ValidationError) -> bool:
+    """Write moments anew that a session's time zone spells with an offset in seconds, as before 1900.
+
+    Only what was to be a moment is touched, never a text that looks like one.
+    """
+    mended = False
+    for fault in error.errors(include_url=False, include_context=False):
+        spelt = fault["input"]
+        found = _WITH_SECONDS.fullmatch(spelt) if isinstance(spelt, str) else None
+        if found is None or not fault["type"].startswith("datetime"):
+            continue
+        local, sign, hours, minutes, seconds = found.groups()
+        offset = dt.timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds))
+        zone = dt.timezone(offset if sign == "+" else -offset)
+        try:
+            moment = dt.datetime.fromisoformat(local).replace(tzinfo=zone).astimezone(dt.UTC)
+            place = rows
+            for step in fault["loc"][:-1]:
+                place = place[step]
+            place[fault["loc"][-1]] = moment.isoformat()
+        except (ValueError, OverflowError, KeyError, IndexError, TypeError):
+            continue
+        mended = True
+    return mended
 
 
 def _another_form(function: str, error: ValidationError) -> SchemaVersionError:
