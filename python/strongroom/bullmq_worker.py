@@ -37,6 +37,7 @@ from strongroom.worker import DurableWorker
 JobHandler = Callable[[Job], Awaitable[None]]
 RUN_KIND = "strongroom.run"
 """The kind of jobs whose payload names a run: ``{"run_id": ...}``."""
+_AGAIN_SECONDS = 1.0
 _MARGIN = dt.timedelta(milliseconds=50)
 _GIVEN = ("kind", "payload", "dedupe_key", "priority", "delay_seconds", "max_attempts")
 
@@ -211,10 +212,18 @@ class BullMQWorker:
     ) -> Callable[[Any, str], Awaitable[None]]:
         async def process(delivery: Any, token: str) -> None:
             del token
-            try:
-                place = await self._place(queue, delivery)
-            except (InvalidArgument, NotFound) as error:
-                raise refused(str(error)) from error  # no retry makes it right; BullMQ keeps it
+            while True:
+                try:
+                    place = await self._place(queue, delivery)
+                    break
+                except (InvalidArgument, NotFound) as error:
+                    raise refused(str(error)) from error  # no retry makes it right; BullMQ keeps it
+                except StrongroomError as error:
+                    if not error.retryable:
+                        raise
+                    # What another program has thought of is nowhere else yet: keep it until it is.
+                    log.warning("delivery %s waits for the database: %s", delivery.id, error)
+                    await asyncio.sleep(min(self.sweep_seconds, _AGAIN_SECONDS))
             async with gate:
                 await self._deliver(place)
 

@@ -19,7 +19,7 @@ from strongroom import BullMQWorker, DurableWorker
 from strongroom.bullmq_worker import RUN_KIND, run_handler
 from strongroom.client import Strongroom
 from strongroom.conformance.helpers import fresh
-from strongroom.errors import MissingCapability
+from strongroom.errors import MissingCapability, Unavailable
 from strongroom.infrastructure.bullmq_jobs import bullmq_priority, bullmq_queue_name
 from strongroom.infrastructure.redis_server import RedisServer
 from strongroom.models.jobs import Job
@@ -307,6 +307,41 @@ async def test_what_was_brought_to_nobody_is_found_by_a_look_into_the_database(
     async with working(store, handler, sweep_seconds=0.1) as worker:
         await eventually(lambda: worker.counts.completed == 1)
     assert seen == [job.id]
+
+
+async def test_what_another_program_brings_while_the_database_is_away_is_not_lost(
+    store: Strongroom, redis: RedisProcess, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import bullmq
+
+    monkeypatch.setattr("strongroom.bullmq_worker._AGAIN_SECONDS", 0.01)
+    enqueue_one, refusals = store.jobs.enqueue, 3
+
+    async def away(**fields: Any) -> Job:
+        nonlocal refusals
+        refusals -= 1
+        if refusals >= 0:
+            raise Unavailable("away")
+        return await enqueue_one(**fields)
+
+    monkeypatch.setattr(store.jobs, "enqueue", away)
+    server = RedisServer.of(f"{redis.url}?prefix={prefix}")
+    queue = bullmq.Queue(
+        bullmq_queue_name("default"), {"connection": server.client, "prefix": prefix}
+    )
+    await queue.add("k", {"tenant_id": "acme", "payload": {"n": 1}})
+    seen: list[Any] = []
+
+    async def handler(job: Job) -> None:
+        seen.append(job.payload)
+        if len(seen) == 1:
+            raise SystemExit(2)  # as a command line parser does that a tool uses
+
+    async with working(store, handler, sweep_seconds=0.2) as worker:
+        await eventually(lambda: worker.counts.completed == 1)
+    await server.close()
+    assert seen == [{"n": 1}] * 2
+    assert (worker.counts.retried, refusals) == (1, -1)
 
 
 async def test_a_worker_stops_also_while_redis_is_away(own_redis: RedisProcess) -> None:
