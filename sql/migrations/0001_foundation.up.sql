@@ -3529,7 +3529,7 @@ as $$
     select hashtextextended(concat_ws(chr(31), 'strongroom.audit_seal', p_tenant_id), 0)
 $$;
 comment on function strongroom_private.audit_lock_number(text) is
-    'The advisory lock that sealers of one tenant take; nobody else does.';
+    'The advisory lock that sealers of one tenant take, and erasures in it; nobody else does.';
 
 -- SECURITY DEFINER: hosts have no right to update events; this function writes their place in the
 -- chain, once, and nothing else. It serves the tenant that is bound.
@@ -3551,7 +3551,7 @@ declare
     v_event strongroom.audit_events;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Only sealers of the same tenant wait here, for each other.
+    -- Only sealers of the same tenant and erasures in it wait here, for each other.
     perform pg_advisory_xact_lock(strongroom_private.audit_lock_number(p_tenant_id));
     select
         s.number,

@@ -20,8 +20,8 @@
 --             left: it can be stopped anywhere, and goes on with the next call. It touches no live
 --             run, no pending interaction and no conversation that has one, and skips what others
 --             have locked. A dry run of it is one such step, taken back.
--- Locks       The tenant's row (purge), or conversations by id, the principal's row in
---             memory_settings, and then what hangs on them (erasure). A sweep locks its tenant's policies, and skips every other locked row.
+-- Locks       The tenant's row (purge), or the turn of the tenant's audit, conversations by id, the
+--             principal's row in memory_settings, and then what hangs on them (erasure). A sweep locks its tenant's policies, and skips every other locked row.
 -- Tenants     One definer function looks across tenants: list_tenants_to_sweep says their ids.
 
 select strongroom_private.begin_migration(13, 'lifecycle');
@@ -442,6 +442,9 @@ begin
     end if;
     begin
         perform set_config('strongroom.erasing', 'on', true);
+        -- Erasures of a tenant take turns, also with the sealing of its audit, since both write to
+        -- what is about a person: in whatever order their rows come, neither waits for the other.
+        perform pg_advisory_xact_lock(strongroom_private.audit_lock_number(p_tenant_id));
         perform strongroom_private.lock_conversations_of(p_tenant_id, p_principal_id);
         -- Whoever stores or forgets facts holds this row, and is waited for: what it wrote goes along.
         perform

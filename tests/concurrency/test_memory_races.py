@@ -186,3 +186,22 @@ async def test_an_erasure_takes_what_it_has_waited_for(arena: Arena, commit: boo
         )
         assert (await arena.second.principal_memory.list(**whose)).items == ()
         assert not (await arena.second.lifecycle.erase_principal(**whose)).items
+
+
+async def test_erasures_of_a_tenant_and_its_seals_take_turns(arena: Arena) -> None:
+    """They write to the same events and to the same person's rows: whoever is second only waits."""
+    whose = Whose(tenant_id=TENANT, principal_id=fresh("ada"))
+    other = Whose(tenant_id=TENANT, principal_id=fresh("bob"))
+
+    def erase(whom: Whose) -> Call:
+        return lambda store: store.lifecycle.erase_principal(**whom)
+
+    def seal(store: Ports) -> Awaitable[Any]:
+        return store.audit.seal(tenant_id=TENANT)
+
+    for first, second in ((seal, erase(whose)), (erase(whose), erase(other)), (erase(other), seal)):
+        for whom in (whose, other):
+            await _put(whom, "old")(arena.second)
+            await arena.second.principal_memory.forget_all(**whom, actor_id=whom["principal_id"])
+        await arena.race(first, second, commit=True)
+    assert (await arena.second.audit.verify(tenant_id=TENANT)).is_sound

@@ -10,7 +10,7 @@ AS $function$
 $function$;
 
 comment on function strongroom_private.audit_lock_number(text) is
-    'The advisory lock that sealers of one tenant take; nobody else does.';
+    'The advisory lock that sealers of one tenant take, and erasures in it; nobody else does.';
 
 grant execute on function strongroom_private.audit_lock_number to service_role;
 grant execute on function strongroom_private.audit_lock_number to strongroom_host;

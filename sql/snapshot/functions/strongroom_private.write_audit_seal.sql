@@ -17,7 +17,7 @@ declare
     v_event strongroom.audit_events;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
-    -- Only sealers of the same tenant wait here, for each other.
+    -- Only sealers of the same tenant and erasures in it wait here, for each other.
     perform pg_advisory_xact_lock(strongroom_private.audit_lock_number(p_tenant_id));
     select
         s.number,
