@@ -2011,7 +2011,20 @@ begin
             and r.expires_at > now();
     end if;
     return query
-    select d.*
+    select
+        r.tenant_id,
+        p_framework,
+        w.path,
+        r.collection,
+        r.key,
+        r.position,
+        r.content,
+        encode(r.data, 'base64'),
+        r.metadata,
+        r.expires_at,
+        r.version,
+        r.created_at,
+        r.updated_at
     from (
         select distinct
             strongroom_private.read_framework_path('path', e.record -> 'path') as path,
@@ -2019,16 +2032,29 @@ begin
             e.record ->> 'key' as key
         from jsonb_array_elements(p_wanted) as e (record)
     ) as w
-    inner join strongroom.framework_record_details as d
-        on d.tenant_id = p_tenant_id
-        and d.framework = p_framework
-        and d.path = w.path
-        and d.collection = w.collection
-        and d.key = w.key
+    -- One by one: row security lets a join look only through all sessions and records.
+    cross join lateral (
+        select f.id
+        from strongroom.framework_sessions as f
+        where f.tenant_id = p_tenant_id
+            and f.framework = p_framework
+            and f.path_digest = strongroom_private.path_digest(w.path)
+        limit 1
+    ) as s
+    cross join lateral (
+        select k.*
+        from strongroom.framework_records as k
+        where k.tenant_id = p_tenant_id
+            and k.session_id = s.id
+            and k.collection = w.collection
+            and k.key = w.key
+            and (k.expires_at is null or k.expires_at > now())
+        limit 1
+    ) as r
     order by
-        d.path,
-        d.collection,
-        d.key;
+        w.path collate "C",
+        r.collection,
+        r.key;
 end
 $$;
 comment on function strongroom.find_framework_records(text, text, jsonb, boolean) is

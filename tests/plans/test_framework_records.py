@@ -40,7 +40,9 @@ RECORDS = [
     | {"expected_version": 1, "metadata": {}},
     {"path": ["s1"], "collection": "channels", "key": "new:{0}", "content": {"type": "x"}},
 ]
+WANTED = [{"path": ["s1"], "collection": "channels", "key": "000001:a"}]
 CALLS = {
+    "find_framework_records": ("", json.dumps(WANTED), ""),
     "append_framework_records": ("'{s1}'", json.dumps([{"key": "new{0}", "content": 1}]), ""),
     "put_framework_records": ("", json.dumps(RECORDS), ""),
     "list_framework_records": ("'{s1}'", "", "p_limit => 10, p_direction => 'backward'"),
