@@ -831,7 +831,8 @@ begin
                 and r.id = v_claim.id;
             if v_run.attempt > v_run.max_attempts or v_run.cancel_requested_at is not null then
                 -- Its last worker is gone. Nobody else gets it: it ends here, in place of the
-                -- worker that would have ended it.
+                -- worker that would have ended it, and the claim on it was no attempt.
+                v_run.attempt := least(v_run.attempt - 1, v_run.max_attempts);
                 perform strongroom_private.end_lost_run(v_run);
                 continue;
             end if;
@@ -3644,6 +3645,7 @@ begin
     );
     update strongroom.runs as r
     set status = p_status,
+        attempt = p_run.attempt,
         is_head = false,
         is_ready = false,
         error = p_error,

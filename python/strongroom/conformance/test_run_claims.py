@@ -204,6 +204,7 @@ async def test_a_run_that_loses_every_worker_fails_and_keeps_what_it_said(
         assert await next_of(store, talk.tenant_id) == [following.id], number
         lost = await store.runs.get(**of(run))
         assert (lost.status, lost.error and lost.error["code"]) == ("failed", "worker_lost")
+        assert lost.attempt == lost.max_attempts == 2, "nobody worked on it a third time"
         (message,) = (await store.messages.list(**at(talk))).items
         assert (message.id, message.run_id) == (lost.message_id, run.id)
         assert [part.to_json().get("text") for part in message.parts] == ["Half an answer", None]

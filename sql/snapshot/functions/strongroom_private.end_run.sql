@@ -84,6 +84,7 @@ begin
     );
     update strongroom.runs as r
     set status = p_status,
+        attempt = p_run.attempt,
         is_head = false,
         is_ready = false,
         error = p_error,
