@@ -231,8 +231,8 @@ _FILL: dict[int, list[LiteralString]] = {
         ),
         (
             "select * from strongroom.put_framework_records('acme', 'mine', '[{\"path\": [\"n\"],"
-            ' "collection": "values", "key": "k", "data": "AAE=", "ttl_seconds": 900,'
-            ' "embeddings": [[1, 0.5]]}]\')'
+            ' "collection": "values", "key": "k", "data": 0, "ttl_seconds": 900,'
+            " \"embeddings\": [[1, 0.5]]}]', p_data => array[decode('AAE=', 'base64')])"
         ),
     ],
 }
