@@ -1347,9 +1347,10 @@ $$;
 comment on function strongroom.append_framework_records(
     text, text, text[], jsonb, text, text, boolean, bytea[]
 ) is
-    'Append records to a session, made where it is missing: all or none, in this order. The data of a'
-    ' record is the place of its bytes in p_data, from 0. A key that is there is duplicate (the same content) or conflict (another), and changes nothing;'
-    ' with p_refuse_conflicts another raises, and nothing is appended.'
+    'Append records to a session, made where it is missing: all or none, in this order. The data of'
+    ' a record is the place of its bytes in p_data, from 0. A key that is there is duplicate (the'
+    ' same content) or conflict (another), and changes nothing; with p_refuse_conflicts another'
+    ' raises, and nothing is appended.'
     ' Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
 create function strongroom.list_framework_records(
@@ -1924,10 +1925,10 @@ begin
 end
 $$;
 comment on function strongroom.put_framework_records(text, text, jsonb, text, bytea[]) is
-    'Write keyed records of any sessions, all or none. The data of a record is the place of its bytes'
-    ' in p_data, from 0. mode replace (the default) writes over what'
-    ' is there, keep leaves it, delete removes it; expected_version makes any of them depend on the'
-    ' version that was read. What was appended is never written over: conflict.'
+    'Write keyed records of any sessions, all or none. The data of a record is the place of its'
+    ' bytes in p_data, from 0. mode replace (the default) writes over what is there, keep leaves it,'
+    ' delete removes it; expected_version makes any of them depend on the version that was read.'
+    ' What was appended is never written over: conflict.'
     ' Errors: SR001, SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
 
 create function strongroom.find_framework_records(
@@ -2664,9 +2665,9 @@ comment on function strongroom.read_framework_checkpoints(
 ) is
     'Checkpoints of the sessions whose path begins with p_path (or is it), the newest id first,'
     ' with the records of the channel values that they name, of the parts of those, and of their'
-    ' writes, each record once: session, path (of checkpoints), checkpoint (of those and of writes),'
-    ' collection, key, content, metadata (of checkpoints). Their bytes are beside them in data, in'
-    ' the same order.'
+    ' writes, each record once: session, path (of checkpoints), checkpoint (of those and of'
+    ' writes), collection, key, content, metadata (of checkpoints). Their bytes are beside them in'
+    ' data, in the same order.'
     ' Errors: SR001, SR004, SR020. Callers: hosts.';
 
 create function strongroom.prune_framework_checkpoints(

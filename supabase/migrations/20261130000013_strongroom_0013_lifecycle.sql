@@ -21,7 +21,8 @@
 --             run, no pending interaction and no conversation that has one, and skips what others
 --             have locked. A dry run of it is one such step, taken back.
 -- Locks       The tenant's row (purge), or the turn of the tenant's audit, conversations by id, the
---             principal's row in memory_settings, and then what hangs on them (erasure). A sweep locks its tenant's policies, and skips every other locked row.
+--             principal's row in memory_settings, and then what hangs on them (erasure). A sweep
+--             locks its tenant's policies, and skips every other locked row.
 -- Tenants     One definer function looks across tenants: list_tenants_to_sweep says their ids.
 
 select strongroom_private.begin_migration(13, 'lifecycle');
