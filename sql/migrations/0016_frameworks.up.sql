@@ -1927,8 +1927,8 @@ $$;
 comment on function strongroom.put_framework_records(text, text, jsonb, text, bytea[]) is
     'Write keyed records of any sessions, all or none. The data of a record is the place of its'
     ' bytes in p_data, from 0. mode replace (the default) writes over what is there, keep leaves'
-    ' it, delete removes it; expected_version makes any of them depend on the version that was read.'
-    ' What was appended is never written over: conflict.'
+    ' it, delete removes it; expected_version makes any of them depend on the version that was'
+    ' read. What was appended is never written over: conflict.'
     ' Errors: SR001, SR004, SR010, SR011, SR012, SR020. Callers: hosts.';
 
 create function strongroom.find_framework_records(
