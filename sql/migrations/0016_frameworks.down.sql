@@ -41,6 +41,8 @@ drop function strongroom_private.check_word;
 drop view strongroom.framework_record_details;
 drop table strongroom.framework_records;
 drop table strongroom.framework_sessions;
+drop function strongroom_private.path_text_end;
+drop function strongroom_private.path_text;
 drop function strongroom_private.path_digest;
 
 select strongroom_private.finish_reversal(16);

@@ -1052,6 +1052,7 @@ create table strongroom.files (
     deleted_at timestamptz,
     created_at timestamptz not null default clock_timestamp(),
     updated_at timestamptz not null default clock_timestamp(),
+    path_start text collate "C" generated always as (left(path, 128)) stored,
     constraint files_pkey primary key (tenant_id, id),
     constraint file_belongs_to_a_tenant
         foreign key (tenant_id)
@@ -1084,6 +1085,8 @@ comment on column strongroom.files.creation_digest is
 comment on column strongroom.files.deleted_at is 'When it was soft-deleted.';
 comment on column strongroom.files.created_at is 'When it was created.';
 comment on column strongroom.files.updated_at is 'When it last changed.';
+comment on column strongroom.files.path_start is
+    'How the path begins, by which it is looked up: below row security no index takes left(path).';
 
 create index files_by_creation on strongroom.files (tenant_id, created_at, id);
 comment on index strongroom.files_by_creation is 'Pages of a tenant''s files.';
@@ -1093,7 +1096,7 @@ comment on index strongroom.files_by_conversation is
 create index files_by_owner on strongroom.files (tenant_id, owner_id, created_at);
 comment on index strongroom.files_by_owner is 'A person''s files.';
 -- The beginning of a path is enough to find it, and fits into an index whatever its length.
-create index files_by_path on strongroom.files (tenant_id, left(path, 128));
+create index files_by_path on strongroom.files (tenant_id, path_start);
 comment on index strongroom.files_by_path is 'Files under a path.';
 
 create table strongroom.file_versions (
@@ -1834,7 +1837,7 @@ begin
                 -- The path itself, or what is under it: a segment ends where the prefix does, and
                 -- every character means itself. The first line is for the index.
                 when p_path_prefix is not null then
-                    'and left(f.path, 128) between left($9, 128) and left($9, 128) || $10'
+                    'and f.path_start >= left($9, 128) and f.path_start <= left($9, 128) || $10'
                     ' and (f.path = $9 or starts_with(f.path, $9 || ''/''))'
             end
         )

@@ -51,6 +51,37 @@ comment on function strongroom_private.path_digest(text[]) is
     'What a path is looked up by: below row security no index finds an array, which is compared by'
     ' what might leak.';
 
+create function strongroom_private.path_text(p_path text[])
+returns text
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return array_to_string(p_path, chr(1));
+end
+$$;
+comment on function strongroom_private.path_text(text[]) is
+    'What paths that begin alike are looked up by: one that begins with another does so as text,'
+    ' too. The reverse does not hold, so the paths are compared besides.';
+
+create function strongroom_private.path_text_end(p_path text[])
+returns text
+language plpgsql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return case
+        -- Longer than a path can be, of the last character.
+        when cardinality(p_path) = 0 then repeat(chr(1114111), 300)
+        else strongroom_private.path_text(p_path) || chr(2)
+    end;
+end
+$$;
+comment on function strongroom_private.path_text_end(text[]) is
+    'A text beyond those of all paths that begin with this one.';
+
 create table strongroom.framework_sessions (
     tenant_id text collate "C" not null,
     id text collate "C" not null,
@@ -64,6 +95,8 @@ create table strongroom.framework_sessions (
     updated_at timestamptz not null default now(),
     path_digest bytea
     generated always as (strongroom_private.path_digest(path)) stored,
+    path_text text collate "C"
+    generated always as (strongroom_private.path_text(path)) stored,
     constraint framework_sessions_pkey primary key (tenant_id, id),
     constraint framework_session_belongs_to_a_tenant
         foreign key (tenant_id)
@@ -103,6 +136,8 @@ comment on column strongroom.framework_sessions.updated_at is
 
 comment on column strongroom.framework_sessions.path_digest is
     'SHA-256 of the path, which it is looked up by.';
+comment on column strongroom.framework_sessions.path_text is
+    'The path as text, by which those are looked up that begin with another.';
 
 create index framework_sessions_by_path
     on strongroom.framework_sessions (tenant_id, framework, path);
@@ -111,6 +146,10 @@ comment on index strongroom.framework_sessions_by_path is 'Sessions in the order
 create unique index a_path_is_used_once_by_a_framework
     on strongroom.framework_sessions (tenant_id, framework, path_digest);
 comment on index strongroom.a_path_is_used_once_by_a_framework is 'One session for each path.';
+create index framework_sessions_by_path_text
+    on strongroom.framework_sessions (tenant_id, framework, path_text);
+comment on index strongroom.framework_sessions_by_path_text is
+    'Sessions whose paths begin alike.';
 create index framework_sessions_by_principal
     on strongroom.framework_sessions (tenant_id, principal_id, framework, path)
     where principal_id is not null;
@@ -131,6 +170,7 @@ create table strongroom.framework_records (
     version bigint not null default 1,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
+    run_digest text collate "C" generated always as (md5(metadata ->> 'run_id')) stored,
     constraint framework_records_pkey primary key (tenant_id, session_id, collection, key),
     constraint record_belongs_to_a_framework_session
         foreign key (tenant_id, session_id)
@@ -167,6 +207,8 @@ comment on column strongroom.framework_records.expires_at is 'From when on nobod
 comment on column strongroom.framework_records.version is 'Grows when it is replaced.';
 comment on column strongroom.framework_records.created_at is 'When it was made.';
 comment on column strongroom.framework_records.updated_at is 'When it was last written.';
+comment on column strongroom.framework_records.run_digest is
+    'MD5 of the run_id in the metadata, which checkpoints are looked up by.';
 
 create unique index a_position_is_used_once
     on strongroom.framework_records (tenant_id, session_id, collection, position)
@@ -178,8 +220,8 @@ create index framework_records_by_expiry
     where expires_at is not null;
 comment on index strongroom.framework_records_by_expiry is 'What has expired, to delete it.';
 create index framework_checkpoints_by_run
-    on strongroom.framework_records (tenant_id, md5(metadata ->> 'run_id'))
-    where collection = 'checkpoints' and metadata ? 'run_id';
+    on strongroom.framework_records (tenant_id, run_digest)
+    where collection = 'checkpoints' and run_digest is not null;
 comment on index strongroom.framework_checkpoints_by_run is
     'The checkpoints of a run. A digest, since the id of a run may be of any length.';
 
@@ -914,6 +956,8 @@ begin
                     from strongroom.framework_sessions as s
                     where s.tenant_id = $1
                         and s.framework = $5
+                        and s.path_text >= $10
+                        and s.path_text < $11
                         and s.path >= $6
                         and ($7 is null or s.path < $7)
                         and ($2 is null or s.path %1$s $2)
@@ -949,7 +993,9 @@ begin
         p_path,
         case when v_depth > 0 then v_beyond end,
         p_principal_id,
-        p_collection;
+        p_collection,
+        strongroom_private.path_text(p_path),
+        strongroom_private.path_text_end(p_path);
 end
 $$;
 comment on function strongroom.list_framework_sessions(
@@ -974,6 +1020,8 @@ set jit = off
 as $$
 declare
     v_depth integer := cardinality(p_path);
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := strongroom_private.path_text_end(p_path);
     v_deleted bigint := 0;
     v_session record;
 begin
@@ -987,6 +1035,8 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
             and s.path >= p_path
             and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
             and (s.path = p_path or not coalesce(p_exact, false))
@@ -2101,6 +2151,8 @@ as $$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := strongroom_private.path_text_end(p_path);
     v_embedding real[] := strongroom_private.check_embedding('embedding', p_embedding);
     v_condition jsonb;
 begin
@@ -2165,6 +2217,8 @@ begin
         ) as c on v_embedding is not null
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
             and s.path >= p_path
             and (v_beyond is null or s.path < v_beyond)
             and r.collection = p_collection
@@ -2485,9 +2539,11 @@ as $$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
-    v_digest bytea := case when p_exact then strongroom_private.path_digest(p_path) end;
-    v_first bytea := coalesce(v_digest, '');
-    v_last bytea := coalesce(v_digest, decode(repeat('ff', 33), 'hex'));
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := case
+        when p_exact then strongroom_private.path_text(p_path) || chr(1)
+        else strongroom_private.path_text_end(p_path)
+    end;
     v_from text := coalesce(p_checkpoint_id, '');
     v_to text := coalesce(p_checkpoint_id, p_before_id, chr(1114111));
 begin
@@ -2531,8 +2587,8 @@ begin
             and s.framework = p_framework
             and s.path >= p_path
             and (v_beyond is null or s.path < v_beyond)
-            and s.path_digest >= v_first
-            and s.path_digest <= v_last
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
         order by
             r.key desc,
             s.path
@@ -2687,6 +2743,13 @@ set jit = off
 as $$
 declare
     v_depth integer := cardinality(p_path);
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := strongroom_private.path_text_end(p_path);
+    v_digests text[] := array(
+        select md5(i.run_id)
+        from unnest(p_run_ids) as i (run_id)
+    );
+    v_ids text[];
     v_session record;
     v_gone text[];
     v_pruned bigint := 0;
@@ -2701,8 +2764,25 @@ begin
     end if;
     if p_run_ids is null then
         perform strongroom_private.check_framework_path('path', p_path);
+        v_ids := array(
+            select s.id
+            from strongroom.framework_sessions as s
+            where s.tenant_id = p_tenant_id
+                and s.framework = p_framework
+                and s.path_text >= v_text
+                and s.path_text < v_text_end
+                and s.path >= p_path
+                and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
+        );
     else
         perform strongroom_private.check_ids('run_ids', p_run_ids);
+        v_ids := array(
+            select distinct r.session_id
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.collection = 'checkpoints'
+                and r.run_digest = any (v_digests)
+        );
     end if;
     for v_session in
         select
@@ -2711,26 +2791,7 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
-            and (
-                p_path is null
-                or (
-                    s.path >= p_path
-                    and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
-                )
-            )
-            and (
-                p_run_ids is null
-                or s.id in (
-                    select r.session_id
-                    from strongroom.framework_records as r
-                    where r.tenant_id = p_tenant_id
-                        and r.collection = 'checkpoints'
-                        and r.metadata ? 'run_id'
-                        and md5(r.metadata ->> 'run_id') in (
-                            select md5(i) from unnest(p_run_ids) as i
-                        )
-                )
-            )
+            and s.id = any (v_ids)
         order by s.path
         -- A put of a checkpoint with its channels holds the session: it is there, or comes later.
         for update
@@ -2852,6 +2913,8 @@ select strongroom_private.publish_grant(
     'function',
     '{
         strongroom_private.path_digest,
+        strongroom_private.path_text,
+        strongroom_private.path_text_end,
         strongroom_private.check_word,
         strongroom_private.check_framework_path,
         strongroom_private.read_framework_path,

@@ -47,6 +47,13 @@ CALLS = {
     "put_framework_records": ("", json.dumps(RECORDS), ""),
     "list_framework_records": ("'{s1}'", "", "p_limit => 10, p_direction => 'backward'"),
     "read_framework_checkpoints": ("'{s1}'", "", "p_exact => true, p_limit => 2"),
+    # All whose paths begin alike.
+    "list_framework_sessions": ("'{s2}'", "", ""),
+    "search_framework_records": ("'{s2}'", "", ""),
+    "delete_framework_sessions": ("'{s0}'", "", ""),
+    "prune_framework_checkpoints": ("'{s2}'", "", ""),
+    "read_framework_checkpoints below": ("'{s2}'", "", ""),
+    "prune_framework_checkpoints of runs": ("null", "", "p_run_ids => '{nobodys}'"),
 }
 
 
@@ -61,7 +68,8 @@ def _buffers(host: psycopg.Connection, function: str, turn: int) -> int:
     given = f"'{records.replace('{0}', str(turn))}'" if records else ""
     arguments = ", ".join(filter(None, ("'acme'", "'graphs'", path, given, rest)))
     query = (
-        f"explain (analyze, buffers, format json) select * from strongroom.{function}({arguments})"
+        "explain (analyze, buffers, format json)"
+        f" select * from strongroom.{function.split(maxsplit=1)[0]}({arguments})"
     )
     row = host.execute(query.encode()).fetchone()
     assert row is not None

@@ -113,3 +113,18 @@ def test_a_sum_over_many_keys_is_not_quadratic(large: psycopg.Connection) -> Non
             "select costs from strongroom.list_usage_rollup('t', 'conversation')"
         ).fetchall()
     assert [costs for (costs,) in rows] == [[{"cost": "1", "currency": "EUR", "decimals": 2}]] * 50
+
+
+@pytest.mark.parametrize("more", ["", ", p_owner_id => 'o'", ", p_viewer_id => 'o77'"])
+def test_files_under_a_path_are_found_by_index(large: psycopg.Connection, more: str) -> None:
+    # Row security lets an index take no expression of a column but what cannot leak.
+    with large.transaction(force_rollback=True):
+        large.execute("set local role app_host")
+        row = large.execute(
+            "explain (analyze, buffers, format json)"
+            f" select * from strongroom.list_files('t', p_path_prefix => 'nowhere'{more})".encode()
+        ).fetchone()
+    assert row is not None
+    plan = row[0][0]["Plan"]
+    assert plan["Actual Rows"] == 0
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 60

@@ -9,6 +9,8 @@ CREATE OR REPLACE FUNCTION strongroom.delete_framework_sessions(p_tenant_id text
 AS $function$
 declare
     v_depth integer := cardinality(p_path);
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := strongroom_private.path_text_end(p_path);
     v_deleted bigint := 0;
     v_session record;
 begin
@@ -22,6 +24,8 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
             and s.path >= p_path
             and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
             and (s.path = p_path or not coalesce(p_exact, false))

@@ -65,7 +65,7 @@ begin
                 -- The path itself, or what is under it: a segment ends where the prefix does, and
                 -- every character means itself. The first line is for the index.
                 when p_path_prefix is not null then
-                    'and left(f.path, 128) between left($9, 128) and left($9, 128) || $10'
+                    'and f.path_start >= left($9, 128) and f.path_start <= left($9, 128) || $10'
                     ' and (f.path = $9 or starts_with(f.path, $9 || ''/''))'
             end
         )

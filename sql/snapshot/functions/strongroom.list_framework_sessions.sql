@@ -62,6 +62,8 @@ begin
                     from strongroom.framework_sessions as s
                     where s.tenant_id = $1
                         and s.framework = $5
+                        and s.path_text >= $10
+                        and s.path_text < $11
                         and s.path >= $6
                         and ($7 is null or s.path < $7)
                         and ($2 is null or s.path %1$s $2)
@@ -97,7 +99,9 @@ begin
         p_path,
         case when v_depth > 0 then v_beyond end,
         p_principal_id,
-        p_collection;
+        p_collection,
+        strongroom_private.path_text(p_path),
+        strongroom_private.path_text_end(p_path);
 end
 $function$;
 

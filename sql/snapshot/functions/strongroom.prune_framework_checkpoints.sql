@@ -9,6 +9,13 @@ CREATE OR REPLACE FUNCTION strongroom.prune_framework_checkpoints(p_tenant_id te
 AS $function$
 declare
     v_depth integer := cardinality(p_path);
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := strongroom_private.path_text_end(p_path);
+    v_digests text[] := array(
+        select md5(i.run_id)
+        from unnest(p_run_ids) as i (run_id)
+    );
+    v_ids text[];
     v_session record;
     v_gone text[];
     v_pruned bigint := 0;
@@ -23,8 +30,25 @@ begin
     end if;
     if p_run_ids is null then
         perform strongroom_private.check_framework_path('path', p_path);
+        v_ids := array(
+            select s.id
+            from strongroom.framework_sessions as s
+            where s.tenant_id = p_tenant_id
+                and s.framework = p_framework
+                and s.path_text >= v_text
+                and s.path_text < v_text_end
+                and s.path >= p_path
+                and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
+        );
     else
         perform strongroom_private.check_ids('run_ids', p_run_ids);
+        v_ids := array(
+            select distinct r.session_id
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.collection = 'checkpoints'
+                and r.run_digest = any (v_digests)
+        );
     end if;
     for v_session in
         select
@@ -33,26 +57,7 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
-            and (
-                p_path is null
-                or (
-                    s.path >= p_path
-                    and s.path < p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
-                )
-            )
-            and (
-                p_run_ids is null
-                or s.id in (
-                    select r.session_id
-                    from strongroom.framework_records as r
-                    where r.tenant_id = p_tenant_id
-                        and r.collection = 'checkpoints'
-                        and r.metadata ? 'run_id'
-                        and md5(r.metadata ->> 'run_id') in (
-                            select md5(i) from unnest(p_run_ids) as i
-                        )
-                )
-            )
+            and s.id = any (v_ids)
         order by s.path
         -- A put of a checkpoint with its channels holds the session: it is there, or comes later.
         for update

@@ -13,9 +13,11 @@ AS $function$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
-    v_digest bytea := case when p_exact then strongroom_private.path_digest(p_path) end;
-    v_first bytea := coalesce(v_digest, '');
-    v_last bytea := coalesce(v_digest, decode(repeat('ff', 33), 'hex'));
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := case
+        when p_exact then strongroom_private.path_text(p_path) || chr(1)
+        else strongroom_private.path_text_end(p_path)
+    end;
     v_from text := coalesce(p_checkpoint_id, '');
     v_to text := coalesce(p_checkpoint_id, p_before_id, chr(1114111));
 begin
@@ -59,8 +61,8 @@ begin
             and s.framework = p_framework
             and s.path >= p_path
             and (v_beyond is null or s.path < v_beyond)
-            and s.path_digest >= v_first
-            and s.path_digest <= v_last
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
         order by
             r.key desc,
             s.path

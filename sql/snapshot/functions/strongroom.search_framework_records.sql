@@ -11,6 +11,8 @@ AS $function$
 declare
     v_depth integer := cardinality(p_path);
     v_beyond text[];
+    v_text text := strongroom_private.path_text(p_path);
+    v_text_end text := strongroom_private.path_text_end(p_path);
     v_embedding real[] := strongroom_private.check_embedding('embedding', p_embedding);
     v_condition jsonb;
 begin
@@ -75,6 +77,8 @@ begin
         ) as c on v_embedding is not null
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
             and s.path >= p_path
             and (v_beyond is null or s.path < v_beyond)
             and r.collection = p_collection

@@ -15,6 +15,7 @@ create table strongroom.framework_records (
     version bigint not null default 1,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
+    run_digest text collate "C" default md5((metadata ->> 'run_id'::text)),
     constraint framework_records_pkey
         PRIMARY KEY (tenant_id, session_id, collection, key),
     constraint record_belongs_to_a_framework_session
@@ -67,12 +68,14 @@ comment on column strongroom.framework_records.created_at is
     'When it was made.';
 comment on column strongroom.framework_records.updated_at is
     'When it was last written.';
+comment on column strongroom.framework_records.run_digest is
+    'MD5 of the run_id in the metadata, which checkpoints are looked up by.';
 
 CREATE UNIQUE INDEX a_position_is_used_once ON strongroom.framework_records USING btree (tenant_id, session_id, collection, "position") WHERE ("position" IS NOT NULL);
 comment on index strongroom.a_position_is_used_once is
     'Their order; a position is used once. What was put has none, and is not in it.';
 
-CREATE INDEX framework_checkpoints_by_run ON strongroom.framework_records USING btree (tenant_id, md5((metadata ->> 'run_id'::text))) WHERE ((collection = 'checkpoints'::text) AND (metadata ? 'run_id'::text));
+CREATE INDEX framework_checkpoints_by_run ON strongroom.framework_records USING btree (tenant_id, run_digest) WHERE ((collection = 'checkpoints'::text) AND (run_digest IS NOT NULL));
 comment on index strongroom.framework_checkpoints_by_run is
     'The checkpoints of a run. A digest, since the id of a run may be of any length.';
 

@@ -12,6 +12,7 @@ create table strongroom.framework_sessions (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     path_digest bytea default strongroom_private.path_digest(path),
+    path_text text collate "C" default strongroom_private.path_text(path),
     constraint framework_sessions_pkey
         PRIMARY KEY (tenant_id, id),
     constraint framework_session_belongs_to_a_tenant
@@ -58,6 +59,8 @@ comment on column strongroom.framework_sessions.updated_at is
     'When its state or its order of records last changed, or something was put: of that it may be an hour behind.';
 comment on column strongroom.framework_sessions.path_digest is
     'SHA-256 of the path, which it is looked up by.';
+comment on column strongroom.framework_sessions.path_text is
+    'The path as text, by which those are looked up that begin with another.';
 
 CREATE UNIQUE INDEX a_path_is_used_once_by_a_framework ON strongroom.framework_sessions USING btree (tenant_id, framework, path_digest);
 comment on index strongroom.a_path_is_used_once_by_a_framework is
@@ -66,6 +69,10 @@ comment on index strongroom.a_path_is_used_once_by_a_framework is
 CREATE INDEX framework_sessions_by_path ON strongroom.framework_sessions USING btree (tenant_id, framework, path);
 comment on index strongroom.framework_sessions_by_path is
     'Sessions in the order of their paths.';
+
+CREATE INDEX framework_sessions_by_path_text ON strongroom.framework_sessions USING btree (tenant_id, framework, path_text);
+comment on index strongroom.framework_sessions_by_path_text is
+    'Sessions whose paths begin alike.';
 
 CREATE INDEX framework_sessions_by_principal ON strongroom.framework_sessions USING btree (tenant_id, principal_id, framework, path) WHERE (principal_id IS NOT NULL);
 comment on index strongroom.framework_sessions_by_principal is
