@@ -997,8 +997,8 @@ language sql
 immutable
 set search_path = pg_catalog, pg_temp
 as $$
-    -- As is_readable_conversation has it. A list that calls that one row by row pays a function call
-    -- for each row that it passes over; these are joins, in whichever direction is cheaper.
+    -- As is_readable_conversation has it. A list that calls that one row by row pays a function
+    -- call for each row that it passes over; these are joins, in whichever direction is cheaper.
     select string_agg(
         '(' || format(
             p_branch,

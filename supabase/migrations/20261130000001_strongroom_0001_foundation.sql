@@ -390,8 +390,8 @@ begin
     -- Without its distance from UTC it would be another moment in each session's time zone; and a
     -- cast also takes now, tomorrow and 1/2/2030.
     if jsonb_typeof(p_value) = 'string'
-        and p_value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?'
-            '([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'
+        and p_value #>> '{}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]'
+            '[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'
     then
         return (p_value #>> '{}')::timestamptz;
     end if;

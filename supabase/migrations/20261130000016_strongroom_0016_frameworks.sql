@@ -2574,8 +2574,8 @@ begin
             where c.tenant_id = p_tenant_id
                 and c.session_id = s.id
                 and c.collection = 'checkpoints'
-                -- As bounds, so that a plan for all calls walks the key; as variables, since below row
-                -- security an index takes no expression that might leak.
+                -- As bounds, so that a plan for all calls walks the key; as variables, since below
+                -- row security an index takes no expression that might leak.
                 and c.key >= v_from
                 and c.key <= v_to
                 and (p_before_id is null or c.key < p_before_id)

@@ -351,7 +351,7 @@ def test_no_function_matches_a_callers_text_as_a_pattern_b39() -> None:
             # A prefix is literal, and bound to a segment.
             code = re.sub(r"starts_with\([\w.]+, [$\w.]+ \|\| '+/'+\)", "", code)
             # A pattern that stands in the migration itself is no caller's text.
-            literal = r"'[^']*'(?!\s*\|\|)"
+            literal = r"e?'[^']*'(?!\s*\|\|)"
             made = r"format\('\^?\[%s\]', strongroom_private\.\w+_characters\(\)"
             likes = rf"\b(i?like|similar\s+to)\b(?!\s+{literal})|\bstarts_with\b"
             tildes = rf"[^-]~\*?\s+(?!{literal}|{made})"

@@ -159,7 +159,8 @@ def test_rules_of_the_house(path: Path) -> None:
     assert _KEYWORDS.findall(code) == []
     assert re.findall(r"select \*", code) == []
     assert re.findall(r"raise exception (?!using)\S+", code) == [], "no bare raise exception"
-    assert re.findall(r"\boffset\b", code) == [], "pages are keyset"
+    # `offset 0` skips nothing: it keeps a subquery from being merged into the one around it.
+    assert re.findall(r"\boffset\b(?! 0\b)", code) == [], "pages are keyset"
     assert re.findall(r"\bcreate (?:type \S+ as enum|domain|rule)\b", code) == []
     assert re.findall(r"\bconcurrently\b|^(?:begin|commit|rollback);", code, re.MULTILINE) == []
     assert re.findall(r"create or replace", code) == [], (

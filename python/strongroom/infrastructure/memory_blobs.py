@@ -58,11 +58,6 @@ class MemoryBlobStore:
         reading = Reading(data, max_bytes)
         chunks = [chunk async for chunk in reading.chunks()]
         reading.check(sha256, size_bytes)
-        known = self._kept.get((tenant_id, key))
-        if known is not None:
-            if known[0].sha256 != reading.sha256:
-                raise other_bytes()
-            return StoredBlob(**dict(known[0]), outcome="duplicate")
         blob = Blob(
             tenant_id=tenant_id,
             key=key,
@@ -71,8 +66,13 @@ class MemoryBlobStore:
             media_type=media_type,
             created_at=dt.datetime.now(dt.UTC),
         )
-        self._kept[tenant_id, key] = (blob, b"".join(chunks))
-        return StoredBlob(**dict(blob), outcome="inserted")
+        # In one step: of threads that write the same key, too, one is the first.
+        kept, _ = self._kept.setdefault((tenant_id, key), (blob, b"".join(chunks)))
+        if kept is blob:
+            return StoredBlob(**dict(blob), outcome="inserted")
+        if kept.sha256 != blob.sha256:
+            raise other_bytes()
+        return StoredBlob(**dict(kept), outcome="duplicate")
 
     @port_method
     async def head(self, *, tenant_id: Id, key: BlobKey) -> Blob:
@@ -126,12 +126,13 @@ class MemoryBlobStore:
         check_texts(tenant_id=tenant_id, prefix=prefix)
         scope = blob_scope(tenant_id, prefix)
         last = decode_blob_cursor(after, scope)
+        kept = self._kept.copy()  # in one step: other threads go on writing
         keys = sorted(
             key
-            for tenant, key in self._kept
+            for tenant, key in kept
             if tenant == tenant_id and key.startswith(prefix or "") and (last is None or key > last)
         )
-        items = tuple(self._kept[tenant_id, key][0] for key in keys[:limit])
+        items = tuple(kept[tenant_id, key][0] for key in keys[:limit])
         more = len(keys) > limit
         return Page[Blob](
             items=items, next_cursor=encode_blob_cursor(scope, items[-1].key) if more else None

@@ -31,7 +31,8 @@ begin
         -- what is about a person: in whatever order their rows come, neither waits for the other.
         perform pg_advisory_xact_lock(strongroom_private.audit_lock_number(p_tenant_id));
         perform strongroom_private.lock_conversations_of(p_tenant_id, p_principal_id);
-        -- Whoever stores or forgets facts holds this row, and is waited for: what it wrote goes along.
+        -- Whoever stores or forgets facts holds this row, and is waited for: what it wrote goes
+        -- along.
         perform
         from strongroom.memory_settings as s
         where s.tenant_id = p_tenant_id

@@ -6,8 +6,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.readable_branches(p_branch text, p
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-    -- As is_readable_conversation has it. A list that calls that one row by row pays a function call
-    -- for each row that it passes over; these are joins, in whichever direction is cheaper.
+    -- As is_readable_conversation has it. A list that calls that one row by row pays a function
+    -- call for each row that it passes over; these are joins, in whichever direction is cheaper.
     select string_agg(
         '(' || format(
             p_branch,
