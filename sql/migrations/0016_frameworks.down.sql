@@ -33,6 +33,8 @@ drop function strongroom.list_framework_sessions;
 drop function strongroom.put_framework_session;
 drop function strongroom.find_framework_session;
 drop function strongroom_private.hold_framework_session;
+drop function strongroom_private.find_framework_owner;
+drop function strongroom_private.check_framework_principal;
 drop function strongroom_private.check_framework_records;
 drop function strongroom_private.check_framework_record;
 drop function strongroom_private.read_framework_path;

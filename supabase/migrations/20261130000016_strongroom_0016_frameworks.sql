@@ -124,7 +124,8 @@ comment on column strongroom.framework_sessions.framework is
 comment on column strongroom.framework_sessions.path is
     'Its name within the framework: labels, from the widest to the narrowest.';
 comment on column strongroom.framework_sessions.principal_id is
-    'The person whose it is: erasing them deletes it. Null when it is nobody''s.';
+    'The person whose it is, and what is made below it: erasing them deletes it. Null when it is'
+    ' nobody''s.';
 comment on column strongroom.framework_sessions.state is 'What the framework keeps about it.';
 comment on column strongroom.framework_sessions.version is 'Grows with every write of the state.';
 comment on column strongroom.framework_sessions.last_position is
@@ -609,6 +610,70 @@ $$;
 comment on function strongroom_private.check_framework_records(jsonb, bytea[]) is
     'The records of a write, and the bytes that they name. Errors: SR001, SR004.';
 
+create function strongroom_private.check_framework_principal(
+    p_principal_id text,
+    p_owner_id text
+)
+returns void
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_principal_id is not null and p_principal_id is distinct from p_owner_id then
+        perform strongroom_private.fail(
+            'already_exists',
+            'this session is not that principal''s',
+            '{"path": "principal_id", "record": "framework session"}',
+            'Use the principal that it was made for, or another path.'
+        );
+    end if;
+end
+$$;
+comment on function strongroom_private.check_framework_principal(text, text) is
+    'Refuse a call for another principal than the one whose session it is. A call that names none'
+    ' is for any. Errors: SR011.';
+
+create function strongroom_private.find_framework_owner(
+    p_tenant_id text,
+    p_framework text,
+    p_path text[],
+    p_principal_id text
+)
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+declare
+    v_digest bytea;
+    v_above text;
+begin
+    for v_depth in reverse cardinality(p_path) - 1 .. 1 loop
+        v_digest := strongroom_private.path_digest(p_path[:v_depth]);
+        select s.principal_id
+        into v_above
+        from strongroom.framework_sessions as s
+        where s.tenant_id = p_tenant_id
+            and s.framework = p_framework
+            and s.path_digest = v_digest;
+        if p_principal_id is null and v_above is not null then
+            return v_above;
+        end if;
+        if v_above is not null then
+            perform strongroom_private.check_framework_principal(p_principal_id, v_above);
+        end if;
+    end loop;
+    return p_principal_id;
+end
+$$;
+comment on function strongroom_private.find_framework_owner(text, text, text[], text) is
+    'Whose a session that is new is: below a person''s it is theirs, and another person''s is'
+    ' refused there. Else erasing them would leave it, or it would be in their way. Errors: SR011.';
+
 create function strongroom_private.hold_framework_session(
     p_tenant_id text,
     p_framework text,
@@ -646,18 +711,18 @@ begin
         for key share;
         exit when found;
         insert into strongroom.framework_sessions (tenant_id, id, framework, path, principal_id)
-        values (p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id)
+        values (
+            p_tenant_id,
+            gen_random_uuid()::text,
+            p_framework,
+            p_path,
+            strongroom_private.find_framework_owner(
+                p_tenant_id, p_framework, p_path, p_principal_id
+            )
+        )
         on conflict (tenant_id, framework, path_digest) do nothing;
     end loop;
-    if v_principal_id <> p_principal_id or (v_principal_id is null and p_principal_id is not null)
-    then
-        perform strongroom_private.fail(
-            'already_exists',
-            'this session is not that principal''s',
-            '{"path": "principal_id", "record": "framework session"}',
-            'Use the principal that it was made for, or another path.'
-        );
-    end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_principal_id);
     if v_updated_at < now() - interval '1 hour' then
         -- Whoever else is at it need not be waited for: then it is touched by them, or next time.
         update strongroom.framework_sessions as s
@@ -686,7 +751,8 @@ comment on function strongroom_private.hold_framework_session(text, text, text[]
 create function strongroom.find_framework_session(
     p_tenant_id text,
     p_framework text,
-    p_path text[]
+    p_path text[],
+    p_principal_id text default null
 )
 returns table (
     tenant_id text,
@@ -710,30 +776,39 @@ as $$
 #variable_conflict use_column
 declare
     v_digest bytea := strongroom_private.path_digest(p_path);
+    v_session strongroom.framework_sessions;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_framework_path('path', p_path);
-    return query
-    select
-        s.tenant_id,
-        s.id,
-        s.framework,
-        s.path,
-        s.principal_id,
-        s.state,
-        s.version,
-        s.last_position,
-        s.created_at,
-        s.updated_at
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
+    select s.*
+    into v_session
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
         and s.path_digest = v_digest;
+    if not found then
+        return;
+    end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_session.principal_id);
+    return query
+    select
+        v_session.tenant_id,
+        v_session.id,
+        v_session.framework,
+        v_session.path,
+        v_session.principal_id,
+        v_session.state,
+        v_session.version,
+        v_session.last_position,
+        v_session.created_at,
+        v_session.updated_at;
 end
 $$;
-comment on function strongroom.find_framework_session(text, text, text[]) is
-    'One session, or no row. Errors: SR001, SR004, SR020. Callers: hosts.';
+comment on function strongroom.find_framework_session(text, text, text[], text) is
+    'One session, or no row; another principal''s than p_principal_id is refused.'
+    ' Errors: SR001, SR004, SR011, SR020. Callers: hosts.';
 
 create function strongroom.put_framework_session(
     p_tenant_id text,
@@ -782,7 +857,14 @@ begin
             tenant_id, id, framework, path, principal_id, state
         )
         values (
-            p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id, p_state
+            p_tenant_id,
+            gen_random_uuid()::text,
+            p_framework,
+            p_path,
+            strongroom_private.find_framework_owner(
+                p_tenant_id, p_framework, p_path, p_principal_id
+            ),
+            p_state
         )
         on conflict (tenant_id, framework, path_digest) do nothing
         returning *
@@ -816,14 +898,9 @@ begin
             '{"path": "path", "record": "framework session"}',
             'Make it with expected_version 0.'
         );
-    elsif p_principal_id is distinct from v_session.principal_id and p_principal_id is not null then
-        perform strongroom_private.fail(
-            'already_exists',
-            'this session is not that principal''s',
-            '{"path": "principal_id", "record": "framework session"}',
-            'Use the principal that it was made for, or another path.'
-        );
-    elsif v_session.version <> p_expected_version then
+    end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_session.principal_id);
+    if v_session.version <> p_expected_version then
         -- The same state again is a repeat of a write whose answer was lost.
         if v_session.version - 1 = p_expected_version and v_session.state = p_state then
             return query
@@ -1009,7 +1086,8 @@ create function strongroom.delete_framework_sessions(
     p_tenant_id text,
     p_framework text,
     p_path text[],
-    p_exact boolean default false
+    p_exact boolean default false,
+    p_principal_id text default null
 )
 returns table (deleted bigint)
 language plpgsql
@@ -1028,9 +1106,11 @@ begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_framework_path('path', p_path);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     for v_session in
         select
             s.id,
+            s.principal_id,
             s.last_position
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
@@ -1043,6 +1123,9 @@ begin
         order by s.path
         for update
     loop
+        perform strongroom_private.check_framework_principal(
+            p_principal_id, v_session.principal_id
+        );
         delete from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.id = v_session.id;
@@ -1055,16 +1138,18 @@ begin
     return query select v_deleted;
 end
 $$;
-comment on function strongroom.delete_framework_sessions(text, text, text[], boolean) is
+comment on function strongroom.delete_framework_sessions(text, text, text[], boolean, text) is
     'Delete the session with this path and those below it (unless p_exact), with their records, for'
-    ' good; says how many. A repeat deletes nothing. Errors: SR001, SR004, SR010, SR020.'
+    ' good; says how many. Where one is another principal''s than p_principal_id, nothing is'
+    ' deleted. A repeat deletes nothing. Errors: SR001, SR004, SR010, SR011, SR020.'
     ' Callers: hosts.';
 
 create function strongroom.fork_framework_session(
     p_tenant_id text,
     p_framework text,
     p_from_path text[],
-    p_path text[]
+    p_path text[],
+    p_principal_id text default null
 )
 returns table (forked bigint)
 language plpgsql
@@ -1075,6 +1160,8 @@ set jit = off
 as $$
 declare
     v_depth integer := cardinality(p_from_path);
+    v_text text := strongroom_private.path_text(p_from_path);
+    v_text_end text := strongroom_private.path_text_end(p_from_path);
     v_session strongroom.framework_sessions;
     v_path text[];
     v_id text;
@@ -1084,6 +1171,7 @@ begin
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_framework_path('from_path', p_from_path);
     perform strongroom_private.check_framework_path('path', p_path);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     if p_path[:v_depth] = p_from_path or p_from_path[:cardinality(p_path)] = p_path then
         perform strongroom_private.fail(
             'invalid_argument', 'path lies in from_path, or the other way round',
@@ -1095,11 +1183,16 @@ begin
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
+            and s.path_text >= v_text
+            and s.path_text < v_text_end
             and s.path >= p_from_path
             and s.path < p_from_path[:v_depth - 1] || (p_from_path[v_depth] || chr(1))
         order by s.path
         for no key update
     loop
+        perform strongroom_private.check_framework_principal(
+            p_principal_id, v_session.principal_id
+        );
         v_path := p_path || v_session.path[v_depth + 1:];
         perform strongroom_private.check_framework_path('path', v_path);
         v_id := gen_random_uuid()::text;
@@ -1107,7 +1200,14 @@ begin
             tenant_id, id, framework, path, principal_id, state, last_position
         )
         values (
-            p_tenant_id, v_id, p_framework, v_path, v_session.principal_id, v_session.state,
+            p_tenant_id,
+            v_id,
+            p_framework,
+            v_path,
+            strongroom_private.find_framework_owner(
+                p_tenant_id, p_framework, v_path, v_session.principal_id
+            ),
+            v_session.state,
             v_session.last_position
         )
         on conflict (tenant_id, framework, path_digest) do nothing;
@@ -1146,9 +1246,10 @@ begin
     return query select v_forked;
 end
 $$;
-comment on function strongroom.fork_framework_session(text, text, text[], text[]) is
+comment on function strongroom.fork_framework_session(text, text, text[], text[], text) is
     'Copy the session with this path and those below it, with their records, to another path where'
-    ' nothing is; says how many. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
+    ' nothing is; says how many. Where one is another principal''s than p_principal_id, nothing is'
+    ' copied. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1413,7 +1514,8 @@ create function strongroom.list_framework_records(
     p_limit integer default 50,
     p_after text default null,
     p_before text default null,
-    p_direction text default 'forward'
+    p_direction text default 'forward',
+    p_principal_id text default null
 )
 returns table (
     tenant_id text,
@@ -1443,6 +1545,7 @@ as $$
 declare
     v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
+    v_owner_id text;
     v_low bigint := 0;
     v_high bigint := 9223372036854775807;
     v_scope text;
@@ -1454,6 +1557,7 @@ begin
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_framework_path('path', p_path);
     perform strongroom_private.check_word('collection', p_collection);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     v_scope := strongroom_private.cursor_scope(
         'framework_records', jsonb_build_array(p_framework, p_path, p_collection), p_direction
     );
@@ -1467,12 +1571,20 @@ begin
     elsif v_key is not null then
         v_low := v_key;
     end if;
-    select s.id
-    into v_id
+    select
+        s.id,
+        s.principal_id
+    into
+        v_id,
+        v_owner_id
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
         and s.path_digest = v_digest;
+    if not found then
+        return;
+    end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_owner_id);
 
     -- Both branches walk an index from one end of (v_low, v_high), and stop after the page.
     if v_descending then
@@ -1553,10 +1665,11 @@ begin
 end
 $$;
 comment on function strongroom.list_framework_records(
-    text, text, text[], text, integer, text, text, text
+    text, text, text[], text, integer, text, text, text, text
 ) is
-    'A page of a session''s appended records, in order. A session that is not there is empty.'
-    ' Errors: SR001, SR002, SR004, SR020. Callers: hosts.';
+    'A page of a session''s appended records, in order. A session that is not there is empty;'
+    ' another principal''s than p_principal_id is refused. Errors: SR001, SR002, SR004, SR011,'
+    ' SR020. Callers: hosts.';
 
 create function strongroom.delete_framework_records(
     p_tenant_id text,
@@ -1564,7 +1677,8 @@ create function strongroom.delete_framework_records(
     p_path text[],
     p_collection text default 'items',
     p_keys text[] default null,
-    p_last integer default null
+    p_last integer default null,
+    p_principal_id text default null
 )
 returns setof strongroom.framework_record_details
 language plpgsql
@@ -1575,13 +1689,17 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
+    v_digest bytea := strongroom_private.path_digest(p_path);
     v_id text;
+    v_owner_id text;
+    v_keys text[] := p_keys;
     v_rows strongroom.framework_record_details[];
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
     perform strongroom_private.check_framework_path('path', p_path);
     perform strongroom_private.check_word('collection', p_collection);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     if p_keys is not null then
         perform strongroom_private.check_ids('keys', p_keys);
     end if;
@@ -1594,35 +1712,64 @@ begin
             '{"path": "keys"}', 'Name the records, or say how many of the newest.'
         );
     end if;
-    select s.id
-    into v_id
+    select
+        s.id,
+        s.principal_id
+    into
+        v_id,
+        v_owner_id
     from strongroom.framework_sessions as s
     where s.tenant_id = p_tenant_id
         and s.framework = p_framework
-        and s.path_digest = strongroom_private.path_digest(p_path)
+        and s.path_digest = v_digest
     for no key update;
     if not found then
         return;
     end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_owner_id);
+    if p_keys is null then
+        -- Backwards along the index, as many as are wanted.
+        v_keys := array(
+            select r.key
+            from strongroom.framework_records as r
+            where r.tenant_id = p_tenant_id
+                and r.session_id = v_id
+                and r.collection = p_collection
+                and r.position is not null
+                and (r.expires_at is null or r.expires_at > now())
+            order by r.position desc
+            limit p_last
+        );
+    end if;
     v_rows := array(
-        select d
-        from strongroom.framework_record_details as d
-        where d.tenant_id = p_tenant_id
-            and d.framework = p_framework
-            and d.path = p_path
-            and d.collection = p_collection
-            and (p_keys is null or d.key = any (p_keys))
-            and (p_last is null or d.position is not null)
-        order by
-            d.position desc nulls last,
-            d.key desc
-        limit p_last
+        select
+            row(
+                r.tenant_id,
+                p_framework,
+                p_path,
+                r.collection,
+                r.key,
+                r.position,
+                r.content,
+                encode(r.data, 'base64'),
+                r.metadata,
+                r.expires_at,
+                r.version,
+                r.created_at,
+                r.updated_at
+            )::strongroom.framework_record_details
+        from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.session_id = v_id
+            and r.collection = p_collection
+            and r.key = any (v_keys)
+            and (r.expires_at is null or r.expires_at > now())
     );
     delete from strongroom.framework_records as r
     where r.tenant_id = p_tenant_id
         and r.session_id = v_id
         and r.collection = p_collection
-        and r.key in (select d.key from unnest(v_rows) as d);
+        and r.key = any (array(select d.key from unnest(v_rows) as d));
     if cardinality(v_rows) > 0 then
         update strongroom.framework_sessions as s
         set updated_at = now()
@@ -1653,11 +1800,11 @@ begin
 end
 $$;
 comment on function strongroom.delete_framework_records(
-    text, text, text[], text, text[], integer
+    text, text, text[], text, text[], integer, text
 ) is
     'Delete records by key, or the newest of the appended ones, for good; returns what they were,'
-    ' in order. The audit has how many, and their positions. Errors: SR001, SR004, SR010, SR020.'
-    ' Callers: hosts.';
+    ' in order. The audit has how many, and their positions. Another principal''s session than'
+    ' p_principal_id''s is refused. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -1684,7 +1831,9 @@ declare
     v_one record;
     v_at record;
     v_stored strongroom.framework_records;
+    v_digest bytea;
     v_id text;
+    v_owner_id text;
     v_version bigint;
     v_outcome text;
     v_settled text[];
@@ -1749,13 +1898,21 @@ begin
     loop
         v_settled := '{}';
         if v_at.is_removal then
-            select s.id
-            into v_id
+            v_digest := strongroom_private.path_digest(v_at.path);
+            select
+                s.id,
+                s.principal_id
+            into
+                v_id,
+                v_owner_id
             from strongroom.framework_sessions as s
             where s.tenant_id = p_tenant_id
                 and s.framework = p_framework
-                and s.path_digest = strongroom_private.path_digest(v_at.path)
+                and s.path_digest = v_digest
             for key share;
+            if found then
+                perform strongroom_private.check_framework_principal(p_principal_id, v_owner_id);
+            end if;
         else
             v_id := strongroom_private.hold_framework_session(
                 p_tenant_id, p_framework, v_at.path, p_principal_id
@@ -1987,7 +2144,8 @@ create function strongroom.find_framework_records(
     p_tenant_id text,
     p_framework text,
     p_wanted jsonb,
-    p_refresh boolean default false
+    p_refresh boolean default false,
+    p_principal_id text default null
 )
 returns setof strongroom.framework_record_details
 language plpgsql
@@ -1999,9 +2157,11 @@ set jit = off
 as $$
 declare
     v_one record;
+    v_owner_id text;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     if jsonb_typeof(p_wanted) is distinct from 'array'
         or jsonb_array_length(p_wanted) not between 1 and 500
     then
@@ -2026,40 +2186,66 @@ begin
         perform strongroom_private.check_text(v_one.field || '.key', v_one.record -> 'key');
         perform strongroom_private.check_id(v_one.field || '.key', v_one.record ->> 'key');
     end loop;
-    if coalesce(p_refresh, false) then
-        perform
-        from strongroom.framework_records as r
-        where (r.tenant_id, r.session_id, r.collection, r.key) in (
-                select
-                    p_tenant_id,
-                    s.id,
-                    e.record ->> 'collection',
-                    e.record ->> 'key'
+    if p_principal_id is not null then
+        for v_owner_id in
+            select s.principal_id
+            from (
+                select distinct
+                    strongroom_private.path_digest(
+                        strongroom_private.read_framework_path('path', e.record -> 'path')
+                    ) as path_digest
                 from jsonb_array_elements(p_wanted) as e (record)
-                inner join strongroom.framework_sessions as s
-                    on s.tenant_id = p_tenant_id
-                    and s.framework = p_framework
-                    and s.path
-                    = strongroom_private.read_framework_path('path', e.record -> 'path')
-            )
-            and r.expires_at > now()
-        order by
-            r.session_id,
-            r.collection,
-            r.key
-        for no key update;
-        update strongroom.framework_records as r
-        set expires_at = now() + make_interval(secs => r.ttl_seconds)
-        from jsonb_array_elements(p_wanted) as e (record)
-        inner join strongroom.framework_sessions as s
-            on s.tenant_id = p_tenant_id
-            and s.framework = p_framework
-            and s.path = strongroom_private.read_framework_path('path', e.record -> 'path')
-        where r.tenant_id = p_tenant_id
-            and r.session_id = s.id
-            and r.collection = e.record ->> 'collection'
-            and r.key = e.record ->> 'key'
-            and r.expires_at > now();
+            ) as w
+            cross join lateral (
+                select f.principal_id
+                from strongroom.framework_sessions as f
+                where f.tenant_id = p_tenant_id
+                    and f.framework = p_framework
+                    and f.path_digest = w.path_digest
+                limit 1
+            ) as s
+        loop
+            perform strongroom_private.check_framework_principal(p_principal_id, v_owner_id);
+        end loop;
+    end if;
+    if coalesce(p_refresh, false) then
+        -- One after the other in the same order, whoever asks: nobody waits in a circle.
+        for v_one in
+            select
+                s.id as session_id,
+                w.collection,
+                w.key
+            from (
+                select distinct
+                    strongroom_private.path_digest(
+                        strongroom_private.read_framework_path('path', e.record -> 'path')
+                    ) as path_digest,
+                    (e.record ->> 'collection') collate "C" as collection,
+                    (e.record ->> 'key') collate "C" as key
+                from jsonb_array_elements(p_wanted) as e (record)
+            ) as w
+            cross join lateral (
+                select f.id
+                from strongroom.framework_sessions as f
+                where f.tenant_id = p_tenant_id
+                    and f.framework = p_framework
+                    and f.path_digest = w.path_digest
+                    and (p_principal_id is null or f.principal_id = p_principal_id)
+                limit 1
+            ) as s
+            order by
+                s.id,
+                w.collection,
+                w.key
+        loop
+            update strongroom.framework_records as r
+            set expires_at = now() + make_interval(secs => r.ttl_seconds)
+            where r.tenant_id = p_tenant_id
+                and r.session_id = v_one.session_id
+                and r.collection = v_one.collection
+                and r.key = v_one.key
+                and r.expires_at > now();
+        end loop;
     end if;
     return query
     select
@@ -2090,6 +2276,7 @@ begin
         where f.tenant_id = p_tenant_id
             and f.framework = p_framework
             and f.path_digest = strongroom_private.path_digest(w.path)
+            and (p_principal_id is null or f.principal_id = p_principal_id)
         limit 1
     ) as s
     cross join lateral (
@@ -2108,9 +2295,10 @@ begin
         r.key;
 end
 $$;
-comment on function strongroom.find_framework_records(text, text, jsonb, boolean) is
+comment on function strongroom.find_framework_records(text, text, jsonb, boolean, text) is
     'Those of the wanted records that there are, by path, collection and key; with p_refresh their'
-    ' times to live begin anew. Errors: SR001, SR004, SR020. Callers: hosts.';
+    ' times to live begin anew. Another principal''s session than p_principal_id''s is refused.'
+    ' Errors: SR001, SR004, SR011, SR020. Callers: hosts.';
 
 create function strongroom.search_framework_records(
     p_tenant_id text,
@@ -2123,7 +2311,8 @@ create function strongroom.search_framework_records(
     p_skip integer default 0,
     p_key_prefix text default null,
     p_after_key text default null,
-    p_refresh boolean default false
+    p_refresh boolean default false,
+    p_principal_id text default null
 )
 returns table (
     tenant_id text,
@@ -2159,6 +2348,7 @@ begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
     perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     perform strongroom_private.check_framework_path('path', p_path, 0);
     perform strongroom_private.check_word('collection', p_collection);
     perform strongroom_private.check_optional_id('key_prefix', nullif(p_key_prefix, ''));
@@ -2221,6 +2411,7 @@ begin
             and s.path_text < v_text_end
             and s.path >= p_path
             and (v_beyond is null or s.path < v_beyond)
+            and (p_principal_id is null or s.principal_id = p_principal_id)
             and r.collection = p_collection
             and (p_key_prefix is null or left(r.key, char_length(p_key_prefix)) = p_key_prefix)
             and (p_after_key is null or (s.path = p_path and r.key > p_after_key))
@@ -2272,16 +2463,33 @@ begin
         where n.place > p_skip
     ),
 
-    refreshed as (
-        update strongroom.framework_records as r
-        set expires_at = now() + make_interval(secs => r.ttl_seconds)
+    -- In the same order, whoever asks: nobody waits in a circle.
+    locked as materialized (
+        select
+            r.session_id,
+            r.key
         from found as f
-        where p_refresh
-            and r.tenant_id = p_tenant_id
+        inner join strongroom.framework_records as r
+            on r.tenant_id = p_tenant_id
             and r.session_id = f.id
             and r.collection = p_collection
             and r.key = f.key
+        where p_refresh
             and r.expires_at is not null
+        order by
+            r.session_id,
+            r.key
+        for no key update of r
+    ),
+
+    refreshed as (
+        update strongroom.framework_records as r
+        set expires_at = now() + make_interval(secs => r.ttl_seconds)
+        from locked as l
+        where r.tenant_id = p_tenant_id
+            and r.session_id = l.session_id
+            and r.collection = p_collection
+            and r.key = l.key
         returning r.key
     )
 
@@ -2314,12 +2522,12 @@ begin
 end
 $$;
 comment on function strongroom.search_framework_records(
-    text, text, text[], text, jsonb, jsonb, integer, integer, text, text, boolean
+    text, text, text[], text, jsonb, jsonb, integer, integer, text, text, boolean, text
 ) is
-    'Records of the sessions whose path begins with p_path: those whose content passes the filter'
-    ' (field, operator, value), the nearest to p_embedding first, else the newest first; with'
-    ' p_key_prefix by path and key, after p_after_key of the session p_path. Every embedding is'
-    ' compared. Errors: SR001, SR004, SR020.'
+    'Records of the sessions whose path begins with p_path (of p_principal_id''s only, where one is'
+    ' given): those whose content passes the filter (field, operator, value), the nearest to'
+    ' p_embedding first, else the newest first; with p_key_prefix by path and key, after'
+    ' p_after_key of the session p_path. Every embedding is compared. Errors: SR001, SR004, SR020.'
     ' Callers: hosts.';
 
 create function strongroom.expire_framework_records(
@@ -2525,7 +2733,8 @@ create function strongroom.read_framework_checkpoints(
     p_checkpoint_id text default null,
     p_before_id text default null,
     p_filter jsonb default '{}',
-    p_limit integer default 50
+    p_limit integer default 50,
+    p_principal_id text default null
 )
 returns table (document json, data bytea[])
 language plpgsql
@@ -2546,6 +2755,7 @@ declare
     end;
     v_from text := coalesce(p_checkpoint_id, '');
     v_to text := coalesce(p_checkpoint_id, p_before_id, chr(1114111));
+    v_owner_id text;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
@@ -2554,10 +2764,26 @@ begin
     perform strongroom_private.check_optional_id('checkpoint_id', p_checkpoint_id);
     perform strongroom_private.check_optional_id('before_id', p_before_id);
     perform strongroom_private.check_object('filter', p_filter, 65536);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     v_beyond := case
         when p_exact then p_path || ''::text
         when v_depth > 0 then p_path[:v_depth - 1] || (p_path[v_depth] || chr(1))
     end;
+    -- A path names sessions: another's are refused. Without one the principal's are meant.
+    if p_principal_id is not null and v_depth > 0 then
+        for v_owner_id in
+            select s.principal_id
+            from strongroom.framework_sessions as s
+            where s.tenant_id = p_tenant_id
+                and s.framework = p_framework
+                and s.path >= p_path
+                and s.path < v_beyond
+                and s.path_text >= v_text
+                and s.path_text < v_text_end
+        loop
+            perform strongroom_private.check_framework_principal(p_principal_id, v_owner_id);
+        end loop;
+    end if;
     return query
     with found as materialized (
         select
@@ -2589,6 +2815,7 @@ begin
             and (v_beyond is null or s.path < v_beyond)
             and s.path_text >= v_text
             and s.path_text < v_text_end
+            and (p_principal_id is null or s.principal_id = p_principal_id)
         order by
             r.key desc,
             s.path
@@ -2719,20 +2946,22 @@ begin
 end
 $$;
 comment on function strongroom.read_framework_checkpoints(
-    text, text, text[], boolean, text, text, jsonb, integer
+    text, text, text[], boolean, text, text, jsonb, integer, text
 ) is
     'Checkpoints of the sessions whose path begins with p_path (or is it), the newest id first,'
     ' with the records of the channel values that they name, of the parts of those, and of their'
     ' writes, each record once: session, path (of checkpoints), checkpoint (of those and of'
     ' writes), collection, key, content, metadata (of checkpoints). Their bytes are beside them in'
-    ' data, in the same order.'
-    ' Errors: SR001, SR004, SR020. Callers: hosts.';
+    ' data, in the same order. For p_principal_id''s sessions: another''s at the path are refused,'
+    ' and left out where p_path is empty.'
+    ' Errors: SR001, SR004, SR011, SR020. Callers: hosts.';
 
 create function strongroom.prune_framework_checkpoints(
     p_tenant_id text,
     p_framework text,
     p_path text[] default null,
-    p_run_ids text[] default null
+    p_run_ids text[] default null,
+    p_principal_id text default null
 )
 returns table (pruned bigint)
 language plpgsql
@@ -2756,6 +2985,7 @@ declare
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_word('framework', p_framework);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
     if num_nonnulls(p_path, p_run_ids) <> 1 then
         perform strongroom_private.fail(
             'invalid_argument', 'path or run_ids is required, and only one of them',
@@ -2787,7 +3017,8 @@ begin
     for v_session in
         select
             s.id,
-            s.path
+            s.path,
+            s.principal_id
         from strongroom.framework_sessions as s
         where s.tenant_id = p_tenant_id
             and s.framework = p_framework
@@ -2796,6 +3027,9 @@ begin
         -- A put of a checkpoint with its channels holds the session: it is there, or comes later.
         for update
     loop
+        perform strongroom_private.check_framework_principal(
+            p_principal_id, v_session.principal_id
+        );
         if p_run_ids is not null then
             v_gone := array(
                 select r.key
@@ -2890,11 +3124,12 @@ begin
     return query select v_pruned;
 end
 $$;
-comment on function strongroom.prune_framework_checkpoints(text, text, text[], text[]) is
+comment on function strongroom.prune_framework_checkpoints(text, text, text[], text[], text) is
     'Delete all but the newest checkpoint of each session whose path begins with p_path, or those'
     ' of some runs, with their writes and the channel values that no checkpoint names any more;'
     ' says how many checkpoints. Where channels are kept as deltas, the ancestors of the newest'
-    ' stay. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+    ' stay. Where one is in another principal''s session than p_principal_id''s, nothing is'
+    ' deleted. Errors: SR001, SR004, SR010, SR011, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -2920,6 +3155,8 @@ select strongroom_private.publish_grant(
         strongroom_private.read_framework_path,
         strongroom_private.check_framework_record,
         strongroom_private.check_framework_records,
+        strongroom_private.check_framework_principal,
+        strongroom_private.find_framework_owner,
         strongroom_private.hold_framework_session,
         strongroom.find_framework_session,
         strongroom.put_framework_session,

@@ -331,6 +331,7 @@ select is(
             'strongroom.acquire_lock',
             'strongroom.renew_lock',
             'strongroom.release_lock',
+            'strongroom_private.find_framework_owner',
             'strongroom_private.hold_framework_session',
             'strongroom.find_framework_session',
             'strongroom.append_framework_records',

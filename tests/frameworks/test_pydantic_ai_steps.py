@@ -331,9 +331,13 @@ async def test_runs_are_their_tenants_and_their_principals(
             await writing
     mine = RunRecord(run_id="e", conversation_id="talk", parent_run_id="r")
     await eves.register_run(mine)
-    assert len(await steps.list_runs(conversation_id="talk")) == 2
+    assert [run.run_id for run in await steps.list_runs(conversation_id="talk")] == ["r"]
+    assert await eves.list_runs() == await eves.list_runs(parent_run_id="r") == [mine]
+    anyones = StrongroomStepStore(store, tenant_id=tenant_id)
+    assert len(await anyones.list_runs(conversation_id="talk")) == 2
     await store.lifecycle.erase_principal(tenant_id=tenant_id, principal_id="ada")
-    assert await steps.list_runs() == await steps.list_runs(conversation_id="talk") == [mine]
+    assert await steps.list_runs() == await steps.list_runs(conversation_id="talk") == []
+    assert await anyones.list_runs() == await anyones.list_runs(conversation_id="talk") == [mine]
     assert await steps.latest_snapshot(run_id="r") is None
 
 

@@ -1,5 +1,6 @@
 """Strands' session repository: order, repeats, stale writers, redaction, and who may."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -121,12 +122,28 @@ def test_a_session_is_its_tenants_and_its_principals(
     repository: StrongroomSessionRepository, threaded: ThreadedStore, thread_tenant: str
 ) -> None:
     eves = StrongroomSessionRepository(threaded, tenant_id=thread_tenant, principal_id="eve")
-    with pytest.raises(AlreadyExists):
-        eves.create_message("s", "a2", _message(0)) or eves.create_agent(  # type: ignore[func-returns-value]
-            "s", SessionAgent("mine", state={}, conversation_manager_state={})
-        )
-    call = threaded.store.lifecycle.erase_principal(tenant_id=thread_tenant, principal_id="ada")
-    threaded.run(call)
+    mine = SessionAgent("mine", state={}, conversation_manager_state={})
+    calls: list[Callable[[], object]] = [
+        lambda: eves.read_session("s"),
+        lambda: eves.delete_session("s"),
+        lambda: eves.create_agent("s", mine),
+        lambda: eves.read_agent("s", "a"),
+        lambda: eves.update_agent("s", SessionAgent("a", state={}, conversation_manager_state={})),
+        lambda: eves.create_message("s", "a", _message(1)),
+        lambda: eves.create_message("s", "below", _message(0)),
+        lambda: eves.read_message("s", "a", 0),
+        lambda: eves.update_message("s", "a", _message(0, "mine")),
+        lambda: eves.list_messages("s", "a"),
+        lambda: eves.read_multi_agent("s", "m"),
+    ]
+    repository.create_message("s", "a", _message(0))
+    for call in calls:
+        with pytest.raises(AlreadyExists):
+            call()
+    assert [one.message_id for one in repository.list_messages("s", "a")] == [0]
+    threaded.run(
+        threaded.store.lifecycle.erase_principal(tenant_id=thread_tenant, principal_id="ada")
+    )
     assert repository.read_session("s") is None
 
 

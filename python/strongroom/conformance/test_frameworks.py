@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from strongroom.models import (
     FrameworkRecordReference,
     NewFrameworkRecord,
 )
+from strongroom.ports import FrameworkStore
 
 
 async def _place(store: Ports, *path: str) -> dict[str, Any]:
@@ -327,6 +330,158 @@ async def test_a_session_is_its_principals_and_goes_with_them(adapter: Adapter) 
     }
     assert (await store.frameworks.list(**at)).items == ()
     assert len((await store.frameworks.list(**others)).items) == 1
+
+
+def _calls_of_a_person(
+    store: Ports, at: dict[str, Any], principal_id: str, run_id: str
+) -> dict[str, Callable[[], Awaitable[Any]]]:
+    """Return, for every call that may name a principal, one that names the session and the principal."""
+    port = store.frameworks
+    mine: dict[str, Any] = {"principal_id": principal_id}
+    reference = FrameworkRecordReference(path=at["path"], key="v")
+    change = FrameworkRecordChange(path=at["path"], key="v", content=2)
+    removal = FrameworkRecordChange(path=at["path"], key="v", mode="delete")
+    other = [fresh("other")]
+
+    async def put() -> None:
+        for records in ([change], [removal]):
+            with pytest.raises(AlreadyExists):
+                await port.put(**_home(at), records=records, **mine)
+        await port.put(**_home(at), records=[change, removal], **mine)
+
+    async def prune() -> None:
+        with pytest.raises(AlreadyExists):
+            await port.prune_checkpoints(**_home(at), run_ids=[run_id], **mine)
+        await port.prune_checkpoints(**at, **mine)
+
+    async def delete() -> None:
+        with pytest.raises(AlreadyExists):
+            await port.delete(**at, keys=["a"], **mine)
+        await port.delete(**at, last=1, **mine)
+
+    async def find() -> None:
+        with pytest.raises(AlreadyExists):
+            await port.find(**_home(at), wanted=[reference], refresh=True, **mine)
+        await port.find(**_home(at), wanted=[reference], **mine)
+
+    return {
+        "append": lambda: port.append(**at, records=[_item("c")], **mine),
+        "list": lambda: port.list(**at, **mine),
+        "delete": delete,
+        "put": put,
+        "find": find,
+        "find_session": lambda: port.find_session(**at, **mine),
+        "put_session": lambda: port.put_session(**at, state={"s": 2}, expected_version=1, **mine),
+        "delete_sessions": lambda: port.delete_sessions(**at, **mine),
+        "fork_session": lambda: port.fork_session(
+            **_home(at), from_path=at["path"], path=other, **mine
+        ),
+        "read_checkpoints": lambda: port.read_checkpoints(**at, **mine),
+        "prune_checkpoints": prune,
+    }
+
+
+@pytest.mark.parametrize("owner", [OWNER, None])
+async def test_no_call_of_one_person_reaches_a_session_of_another(
+    adapter: Adapter, owner: str | None
+) -> None:
+    store = adapter.store
+    at = await _place(store, "shared", "theirs")
+    below = {**at, "path": [*at["path"], "below"]}
+    everywhere: list[tuple[dict[str, Any], str | None]] = [
+        (at, owner),
+        (below, owner),
+        ({**at, "path": ["shared", "eves"]}, "eve"),
+    ]
+    for place, who in everywhere:
+        await store.frameworks.append(**place, records=[_item("a")], principal_id=who)
+        records = [
+            FrameworkRecordChange(path=place["path"], key="v", content={"n": 1}, ttl_seconds=600),
+            *(
+                FrameworkRecordChange(
+                    path=place["path"],
+                    collection="checkpoints",
+                    key=key,
+                    content={"type": "x", "channels": {}},
+                    metadata={"run_id": f"r{who}"},
+                )
+                for key in ("c1", "c2")
+            ),
+        ]
+        await store.frameworks.put(**_home(at), records=records, principal_id=who)
+
+    async def everything() -> list[Any]:
+        sessions = await store.frameworks.list_sessions(**_home(at))
+        return [
+            sessions.items,
+            *[
+                await read(**{**_home(at), "path": session.path})
+                for session in sessions.items
+                for read in (store.frameworks.list, store.frameworks.read_checkpoints)
+            ],
+            await store.frameworks.search(**_home(at)),
+        ]
+
+    before = await everything()
+    calls = _calls_of_a_person(store, at, "eve", f"r{owner}")
+    named = {
+        name
+        for name, method in vars(FrameworkStore).items()
+        if callable(method) and "principal_id" in inspect.signature(method).parameters
+    }
+    everyone = {name for name in vars(FrameworkStore) if not name.startswith("_")}
+    assert named == calls.keys() | {"search", "list_sessions"} == everyone - {"expire"}
+    for name, call in calls.items():
+        with pytest.raises(AlreadyExists) as caught:
+            await call()
+        assert caught.value.detail["path"] == "principal_id", name
+    # What takes the beginning of a path leaves out what is another's.
+    beginning: dict[str, Any] = {**_home(at), "path": ["shared"], "principal_id": "eve"}
+    sessions = await store.frameworks.list_sessions(**beginning)
+    assert [one.path for one in sessions.items] == [("shared", "eves")]
+    found = await store.frameworks.search(**beginning)
+    assert [one.path for one in found] == [("shared", "eves")]
+    checkpoints = await store.frameworks.read_checkpoints(**_home(at), principal_id="eve")
+    assert {one.path for one in checkpoints} == {("shared", "eves")}
+    for read in (store.frameworks.read_checkpoints, store.frameworks.delete_sessions):
+        with pytest.raises(AlreadyExists):
+            await read(**beginning)
+    assert await everything() == before
+    # What is new below a person's is theirs, or refused; below nobody's it is whose it is made for.
+    new = {**at, "path": [*at["path"], "below", "new"]}
+    item = FrameworkRecordChange(path=new["path"], key="v", content=1)
+    makers: list[Callable[[str | None], Awaitable[Any]]] = [
+        lambda who: store.frameworks.append(**new, records=[_item("a")], principal_id=who),
+        lambda who: store.frameworks.put(**_home(at), records=[item], principal_id=who),
+        lambda who: store.frameworks.put_session(
+            **new, state={}, expected_version=0, principal_id=who
+        ),
+        lambda who: store.frameworks.fork_session(
+            **_home(at), from_path=["shared", who or "nobodys"], path=new["path"], principal_id=who
+        ),
+    ]
+    await store.frameworks.append(
+        **{**at, "path": ["shared", "nobodys"]}, records=[_item("a")], principal_id=None
+    )
+    await store.frameworks.append(
+        **{**at, "path": ["shared", "eve"]}, records=[_item("a")], principal_id="eve"
+    )
+    for make in makers:
+        if owner is not None:
+            with pytest.raises(AlreadyExists):
+                await make("eve")
+            assert await store.frameworks.find_session(**new) is None
+        for who in (None,) if owner else (None, "eve"):
+            await make(who)
+            made = await store.frameworks.find_session(**new)
+            assert made is not None
+            assert made.principal_id == (owner or who)
+            await store.frameworks.delete_sessions(**new)
+    # Whose it is, and who names nobody, are let in.
+    for who in (owner, None):
+        assert len((await store.frameworks.list(**at, principal_id=who)).items) == 1
+    await store.frameworks.prune_checkpoints(**_home(at), run_ids=[f"r{owner}"], principal_id=owner)
+    assert await store.frameworks.delete_sessions(**at, principal_id=owner) == 2
 
 
 async def test_a_fork_is_a_copy_of_its_own(adapter: Adapter) -> None:

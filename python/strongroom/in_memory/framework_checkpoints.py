@@ -9,7 +9,12 @@ from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable
 from strongroom.in_memory.database import Tables
 from strongroom.in_memory.framework_records import METADATA_BYTES, drop_records
-from strongroom.in_memory.framework_sessions import check_path, live_records, sessions_below
+from strongroom.in_memory.framework_sessions import (
+    check_path,
+    check_principal,
+    live_records,
+    sessions_below,
+)
 from strongroom.in_memory.values import check_size, comparable
 from strongroom.models.base import JsonValue
 from strongroom.models.frameworks import (
@@ -60,14 +65,23 @@ def read_checkpoints(
     limit: int,
     checkpoint_id: str | None = None,
     before_id: str | None = None,
+    principal_id: str | None = None,
 ) -> tuple[FrameworkCheckpoint, ...]:
     """Return checkpoints with their values and writes, newest id first."""
     check_path("path", path)
     check_size("filter", filter, METADATA_BYTES)
-    found = [
-        (record, session)
+    sessions = [
+        session
         for session in sessions_below(tables, framework, path)
         if not exact or [*session.path] == path
+    ]
+    if path:
+        for session in sessions:
+            check_principal(session, principal_id)
+    found = [
+        (record, session)
+        for session in sessions
+        if principal_id in {None, session.principal_id}
         for record in _records(tables, session, "checkpoints")
         if checkpoint_id in {None, record.key}
         and (before_id is None or record.key < before_id)
@@ -147,6 +161,7 @@ def prune_checkpoints(
     framework: str,
     path: list[str] | None = None,
     run_ids: list[str] | None = None,
+    principal_id: str | None = None,
 ) -> int:
     """Delete all but the newest checkpoint of sessions, or those of runs."""
     check_writable(tables)
@@ -165,6 +180,8 @@ def prune_checkpoints(
         else:
             kept = _kept(checkpoints)
             gone = [c for c in checkpoints if c.key not in kept]
+        if run_ids is None or gone:
+            check_principal(session, principal_id)
         if gone:
             _drop(tables, session, checkpoints, gone)
             pruned += len(gone)

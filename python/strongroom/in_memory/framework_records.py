@@ -14,6 +14,7 @@ from strongroom.in_memory.base import check_version, check_writable
 from strongroom.in_memory.database import StoredRecord, Tables
 from strongroom.in_memory.framework_sessions import (
     check_path,
+    find_session,
     hold_session,
     is_expired,
     keep_session,
@@ -189,11 +190,11 @@ def list_records(
     direction: Direction,
     after: str | None = None,
     before: str | None = None,
+    principal_id: str | None = None,
 ) -> Page[FrameworkRecord]:
     """Return a page of the appended records."""
     check_page(after, before)
-    check_path("path", path)
-    session = tables.framework_sessions.get((framework, tuple(path)))
+    session = find_session(tables, framework=framework, path=path, principal_id=principal_id)
     stored = [] if session is None else live_records(tables, session, collection)
     return page_of(
         [one.record for one in stored if one.record.position is not None],
@@ -214,17 +215,17 @@ def delete_records(
     collection: str,
     keys: list[str] | None = None,
     last: int | None = None,
+    principal_id: str | None = None,
 ) -> tuple[FrameworkRecord, ...]:
     """Delete records by key, or the newest appended ones."""
     check_writable(tables)
-    check_path("path", path)
     if (keys is None) == (last is None):
         raise InvalidArgument(
             "keys or last is required, and only one of them",
             detail={"path": "keys"},
             hint="Name the records, or say how many of the newest.",
         )
-    session = tables.framework_sessions.get((framework, tuple(path)))
+    session = find_session(tables, framework=framework, path=path, principal_id=principal_id)
     if session is None:
         return ()
     found = [one.record for one in live_records(tables, session, collection)]
@@ -271,7 +272,9 @@ def _put(
 ) -> PutFrameworkRecord:
     collection, key, mode = given["collection"], given["key"], given["mode"]
     if mode == "delete":
-        session = tables.framework_sessions.get((framework, tuple(given["path"])))
+        session = find_session(
+            tables, framework=framework, path=given["path"], principal_id=principal_id
+        )
     else:
         session = hold_session(tables, framework, given["path"], principal_id)
     known = tables.framework_records.get(session.id, {}).get((collection, key)) if session else None
@@ -321,13 +324,21 @@ def _refreshed(tables: Tables, session: FrameworkSession, stored: StoredRecord) 
 
 
 def find_records(
-    tables: Tables, *, framework: str, wanted: list[dict[str, Any]], refresh: bool
+    tables: Tables,
+    *,
+    framework: str,
+    wanted: list[dict[str, Any]],
+    refresh: bool,
+    principal_id: str | None = None,
 ) -> tuple[FrameworkRecord, ...]:
     """Return those of the wanted records that there are."""
     found = {}
     for i, one in enumerate(wanted):
         check_path(f"wanted[{i}].path", one["path"])
-        session = tables.framework_sessions.get((framework, tuple(one["path"])))
+    for one in wanted:
+        session = find_session(
+            tables, framework=framework, path=one["path"], principal_id=principal_id
+        )
         if session is None:
             continue
         stored = tables.framework_records.get(session.id, {}).get((one["collection"], one["key"]))
@@ -351,6 +362,7 @@ def search_records(
     embedding: list[float] | None = None,
     key_prefix: str | None = None,
     after_key: str | None = None,
+    principal_id: str | None = None,
 ) -> tuple[FoundFrameworkRecord, ...]:
     """Return records that pass a filter, the nearest or newest first."""
     check_path("path", path)
@@ -365,6 +377,7 @@ def search_records(
     found = [
         (_score(stored, embedding), stored, session)
         for session in sessions_below(tables, framework, path)
+        if principal_id in {None, session.principal_id}
         for stored in live_records(tables, session, collection)
         if stored.record.key.startswith(key_prefix or "")
         and (after_key is None or ([*session.path] == path and stored.record.key > after_key))

@@ -51,6 +51,7 @@ def hold_session(
     """Return the session with this path, made where it is missing."""
     found = tables.framework_sessions.get((framework, tuple(path)))
     if found is None:
+        principal_id = _owner_of(tables, framework, path, principal_id)
         found = keep_session(
             tables,
             FrameworkSession(
@@ -70,6 +71,20 @@ def hold_session(
     if found.updated_at < tables.now - TOUCHED_EVERY:
         found = keep_session(tables, found.replace(updated_at=tables.now))
     return found
+
+
+def _owner_of(
+    tables: Tables, framework: str, path: list[str], principal_id: str | None
+) -> str | None:
+    """Return whose a session that is new is: below a person's it is theirs."""
+    for depth in range(len(path) - 1, 0, -1):
+        above = tables.framework_sessions.get((framework, tuple(path[:depth])))
+        if above is None or above.principal_id is None:
+            continue
+        if principal_id is None:
+            return above.principal_id
+        check_principal(above, principal_id)
+    return principal_id
 
 
 def check_principal(session: FrameworkSession, principal_id: str | None) -> None:
@@ -107,10 +122,15 @@ def is_expired(tables: Tables, stored: StoredRecord) -> bool:
     return stored.record.expires_at is not None and stored.record.expires_at <= now
 
 
-def find_session(tables: Tables, *, framework: str, path: list[str]) -> FrameworkSession | None:
+def find_session(
+    tables: Tables, *, framework: str, path: list[str], principal_id: str | None = None
+) -> FrameworkSession | None:
     """Return one session."""
     check_path("path", path)
-    return tables.framework_sessions.get((framework, tuple(path)))
+    found = tables.framework_sessions.get((framework, tuple(path)))
+    if found is not None:
+        check_principal(found, principal_id)
+    return found
 
 
 def put_session(
@@ -179,7 +199,14 @@ def list_sessions(
     )
 
 
-def delete_sessions(tables: Tables, *, framework: str, path: list[str], exact: bool) -> int:
+def delete_sessions(
+    tables: Tables,
+    *,
+    framework: str,
+    path: list[str],
+    exact: bool,
+    principal_id: str | None = None,
+) -> int:
     """Delete a session and those below it."""
     check_writable(tables)
     check_path("path", path)
@@ -188,6 +215,8 @@ def delete_sessions(tables: Tables, *, framework: str, path: list[str], exact: b
         for session in sessions_below(tables, framework, path)
         if not exact or [*session.path] == path
     ]
+    for session in gone:
+        check_principal(session, principal_id)
     for session in gone:
         drop_session(tables, session)
         record_audit(
@@ -206,7 +235,14 @@ def drop_session(tables: Tables, session: FrameworkSession) -> int:
     return len(tables.framework_records.pop(session.id, {}))
 
 
-def fork_session(tables: Tables, *, framework: str, from_path: list[str], path: list[str]) -> int:
+def fork_session(
+    tables: Tables,
+    *,
+    framework: str,
+    from_path: list[str],
+    path: list[str],
+    principal_id: str | None = None,
+) -> int:
     """Copy a session and those below it."""
     check_writable(tables)
     check_path("from_path", from_path)
@@ -219,6 +255,7 @@ def fork_session(tables: Tables, *, framework: str, from_path: list[str], path: 
         )
     sources = sessions_below(tables, framework, from_path)
     for source in sources:
+        check_principal(source, principal_id)
         target = [*path, *source.path[len(from_path) :]]
         check_path("path", target)
         if (framework, tuple(target)) in tables.framework_sessions:

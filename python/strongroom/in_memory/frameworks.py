@@ -87,6 +87,7 @@ class MemoryFrameworkStore(MemoryPort):
         after: Cursor | None = None,
         before: Cursor | None = None,
         direction: Direction = "forward",
+        principal_id: Id | None = None,
     ) -> Page[FrameworkRecord]:
         """See the port."""
         return await self._read(
@@ -99,6 +100,7 @@ class MemoryFrameworkStore(MemoryPort):
             after=after,
             before=before,
             direction=direction,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -111,6 +113,7 @@ class MemoryFrameworkStore(MemoryPort):
         collection: Word = "items",
         keys: Keys | None = None,
         last: Limit | None = None,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         return await self._write(
@@ -121,6 +124,7 @@ class MemoryFrameworkStore(MemoryPort):
             collection=collection,
             keys=None if keys is None else [*keys],
             last=last,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -149,6 +153,7 @@ class MemoryFrameworkStore(MemoryPort):
         framework: Word,
         wanted: WantedRecords,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         return await (self._write if refresh else self._read)(
@@ -157,6 +162,7 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             wanted=[one.model_dump() for one in wanted],
             refresh=refresh,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -174,6 +180,7 @@ class MemoryFrameworkStore(MemoryPort):
         key_prefix: KeyPrefix | None = None,
         after_key: Id | None = None,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FoundFrameworkRecord, ...]:
         """See the port."""
         return await (self._write if refresh else self._read)(
@@ -189,6 +196,7 @@ class MemoryFrameworkStore(MemoryPort):
             key_prefix=key_prefix,
             after_key=after_key,
             refresh=refresh,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -198,7 +206,12 @@ class MemoryFrameworkStore(MemoryPort):
 
     @port_method
     async def find_session(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> FrameworkSession | None:
         """See the port."""
         return await self._read(
@@ -206,6 +219,7 @@ class MemoryFrameworkStore(MemoryPort):
             find_session,
             framework=framework,
             path=[*path],
+            principal_id=principal_id,
         )
 
     @port_method
@@ -260,7 +274,13 @@ class MemoryFrameworkStore(MemoryPort):
 
     @port_method
     async def delete_sessions(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath, exact: bool = False
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        exact: bool = False,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         return await self._write(
@@ -269,11 +289,18 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             path=[*path],
             exact=exact,
+            principal_id=principal_id,
         )
 
     @port_method
     async def fork_session(
-        self, *, tenant_id: Id, framework: Word, from_path: FrameworkPath, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        from_path: FrameworkPath,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         return await self._write(
@@ -282,6 +309,7 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             from_path=[*from_path],
             path=[*path],
+            principal_id=principal_id,
         )
 
     @port_method
@@ -296,6 +324,7 @@ class MemoryFrameworkStore(MemoryPort):
         before_id: Id | None = None,
         filter: JsonObject | None = None,
         limit: Limit = 50,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
         return await self._read(
@@ -308,6 +337,7 @@ class MemoryFrameworkStore(MemoryPort):
             before_id=before_id,
             filter=filter or {},
             limit=limit,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -318,6 +348,7 @@ class MemoryFrameworkStore(MemoryPort):
         framework: Word,
         path: FrameworkPath | None = None,
         run_ids: Keys | None = None,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         return await self._write(
@@ -326,4 +357,5 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             path=None if path is None else [*path],
             run_ids=None if run_ids is None else [*run_ids],
+            principal_id=principal_id,
         )

@@ -35,7 +35,8 @@ class StrongroomSessionStore(SessionStore):
     Args:
         store: an open store.
         tenant_id: whose data it is.
-        principal_id: the person whose sessions they are; erasing them deletes the sessions.
+        principal_id: the person whose sessions they are; erasing them deletes the sessions. Another
+            person's session is refused (AlreadyExists), and not listed.
     """
 
     def __init__(self, store: AnyStore, *, tenant_id: str, principal_id: str | None = None) -> None:
@@ -91,7 +92,11 @@ class StrongroomSessionStore(SessionStore):
         """Return all entries of a transcript in order; None when there are none."""
         records = await self._bridge.run(
             all_records(
-                self._store, tenant_id=self._tenant_id, framework=FRAMEWORK, path=_path(key)
+                self._store,
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=_path(key),
+                principal_id=self._principal_id,
             )
         )
         return [cast("SessionStoreEntry", record.content) for record in records] or None
@@ -128,12 +133,19 @@ class StrongroomSessionStore(SessionStore):
                 framework=FRAMEWORK,
                 path=_path(key),
                 exact=bool(key.get("subpath")),
+                principal_id=self._principal_id,
             )
         )
 
     async def _sessions(self, path: list[str]) -> list[FrameworkSession]:
         return await self._bridge.run(
-            all_sessions(self._store, tenant_id=self._tenant_id, framework=FRAMEWORK, path=path)
+            all_sessions(
+                self._store,
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=path,
+                principal_id=self._principal_id,
+            )
         )
 
 

@@ -20,7 +20,8 @@ class StrongroomByteStore(BaseStore[str, bytes]):
         store: an open store. The blocking methods need one from ``connect_in_thread``.
         tenant_id: whose data it is.
         namespace: where the keys are; another one is another store.
-        principal_id: the person whose it is; erasing them deletes it.
+        principal_id: the person whose it is; erasing them deletes it. Another person's namespace is
+            refused (AlreadyExists).
         ttl_seconds: how long a value lasts after it was set; None: until it is deleted.
     """
 
@@ -53,6 +54,7 @@ class StrongroomByteStore(BaseStore[str, bytes]):
                         FrameworkRecordReference(path=self._path, key=key)
                         for key in keys[start : start + MOST]
                     ],
+                    principal_id=self._principal_id,
                 )
             )
             found.update({record.key: record.data for record in records})
@@ -108,6 +110,16 @@ class StrongroomByteStore(BaseStore[str, bytes]):
 
     async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
         """Yield the keys that begin with a prefix, in order; all of them without one."""
+        if self._principal_id is not None:
+            # A search would leave out what is another's.
+            await self._bridge.run(
+                self._frameworks.find_session(
+                    tenant_id=self._tenant_id,
+                    framework=FRAMEWORK,
+                    path=self._path,
+                    principal_id=self._principal_id,
+                )
+            )
         after: str | None = None
         while True:
             found = await self._bridge.run(
@@ -118,6 +130,7 @@ class StrongroomByteStore(BaseStore[str, bytes]):
                     key_prefix=prefix or "",
                     after_key=after,
                     limit=100,
+                    principal_id=self._principal_id,
                 )
             )
             for record in found:

@@ -29,6 +29,7 @@ class StrongroomChatStore(BaseChatStore):
         store: an open store. The blocking methods need one from ``connect_in_thread``.
         tenant_id: whose data it is.
         principal_id: the person whose histories they are; erasing them deletes the histories.
+            Another person's history is refused (AlreadyExists), and its key not listed.
     """
 
     _bridge: Bridge = PrivateAttr()
@@ -109,12 +110,18 @@ class StrongroomChatStore(BaseChatStore):
                 framework=FRAMEWORK,
                 path=[],
                 collection="items",
+                principal_id=self._principal_id,
             )
         )
         return [session.path[0] for session in found]
 
     def _at(self, key: str) -> dict[str, Any]:
-        return {"tenant_id": self._tenant_id, "framework": FRAMEWORK, "path": [key]}
+        return {
+            "tenant_id": self._tenant_id,
+            "framework": FRAMEWORK,
+            "path": [key],
+            "principal_id": self._principal_id,
+        }
 
     async def _records(self, store: Ports, key: str) -> list[FrameworkRecord]:
         return await all_records(store, **self._at(key))
@@ -127,7 +134,6 @@ class StrongroomChatStore(BaseChatStore):
                     NewFrameworkRecord(key=new_id(), content=content)
                     for content in contents[start : start + PAGE]
                 ],
-                principal_id=self._principal_id,
             )
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:

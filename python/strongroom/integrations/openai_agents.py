@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from agents.memory import SessionABC, SessionSettings
 from agents.memory.session_settings import resolve_session_limit
 
-from strongroom.errors import AlreadyExists, InvalidArgument
+from strongroom.errors import InvalidArgument
 from strongroom.ids import new_id
 from strongroom.integrations.bridge import AnyStore, Bridge
 from strongroom.models.base import JsonObject
@@ -72,22 +72,7 @@ class StrongroomSession(SessionABC):
         wanted = resolve_session_limit(limit, self.session_settings)
         return [cast("TResponseInputItem", one.content) for one in await self._read(wanted)]
 
-    async def _check_principal(self) -> None:
-        """Refuse another person's session also where nothing is written."""
-        if self._principal_id is None:
-            return
-        session = await self._frameworks.find_session(
-            tenant_id=self._tenant_id, framework=FRAMEWORK, path=[self.session_id]
-        )
-        if session is not None and session.principal_id != self._principal_id:
-            raise AlreadyExists(
-                "this session is not that principal's",
-                detail={"path": "principal_id", "record": "framework session"},
-                hint="Use the principal that it was made for, or another session.",
-            )
-
     async def _read(self, wanted: int | None) -> list[FrameworkRecord]:
-        await self._bridge.run(self._check_principal())
         found: list[FrameworkRecord] = []
         cursor: str | None = None
         while wanted is None or len(found) < wanted:
@@ -99,6 +84,7 @@ class StrongroomSession(SessionABC):
                     limit=PAGE if wanted is None else min(PAGE, wanted - len(found)),
                     direction="forward" if wanted is None else "backward",
                     after=cursor,
+                    principal_id=self._principal_id,
                 )
             )
             found.extend(page.items)
@@ -150,10 +136,13 @@ class StrongroomSession(SessionABC):
         Raises:
             AlreadyExists: SR011, the session is another person's.
         """
-        await self._bridge.run(self._check_principal())
         gone = await self._bridge.run(
             self._frameworks.delete(
-                tenant_id=self._tenant_id, framework=FRAMEWORK, path=[self.session_id], last=1
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=[self.session_id],
+                last=1,
+                principal_id=self._principal_id,
             )
         )
         return cast("TResponseInputItem", gone[0].content) if gone else None
@@ -164,13 +153,13 @@ class StrongroomSession(SessionABC):
         Raises:
             AlreadyExists: SR011, the session is another person's.
         """
-        await self._bridge.run(self._check_principal())
         await self._bridge.run(
             self._frameworks.delete_sessions(
                 tenant_id=self._tenant_id,
                 framework=FRAMEWORK,
                 path=[self.session_id],
                 exact=True,
+                principal_id=self._principal_id,
             )
         )
 

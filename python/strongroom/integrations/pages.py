@@ -17,7 +17,13 @@ PAGE_OF_VALUES = 100
 
 
 async def all_records(
-    store: Ports, *, tenant_id: str, framework: str, path: list[str], collection: str = "items"
+    store: Ports,
+    *,
+    tenant_id: str,
+    framework: str,
+    path: list[str],
+    collection: str = "items",
+    principal_id: str | None = None,
 ) -> list[FrameworkRecord]:
     """Return every appended record of a session, in order."""
     found: list[FrameworkRecord] = []
@@ -30,6 +36,7 @@ async def all_records(
             collection=collection,
             limit=PAGE,
             after=cursor,
+            principal_id=principal_id,
         )
         found.extend(page.items)
         cursor = page.next_cursor
@@ -45,8 +52,13 @@ async def all_values(
     path: list[str],
     collection: str,
     filter: Sequence[FrameworkCondition] = (),
+    principal_id: str | None = None,
 ) -> list[FoundFrameworkRecord]:
-    """Return every keyed record of a session that passes a filter, by key."""
+    """Return every keyed record of a session that passes a filter, by key.
+
+    Raises:
+        AlreadyExists: SR011, the session is another principal's.
+    """
     found: list[FoundFrameworkRecord] = []
     after = None
     while True:
@@ -59,10 +71,16 @@ async def all_values(
             key_prefix="",
             after_key=after,
             limit=PAGE_OF_VALUES,
+            principal_id=principal_id,
         )
         mine = [record for record in page if [*record.path] == path]
         found.extend(mine)
         if len(mine) < PAGE_OF_VALUES:
+            if not found and principal_id is not None:
+                # A search leaves out what is another's; here the session is named.
+                await store.frameworks.find_session(
+                    tenant_id=tenant_id, framework=framework, path=path, principal_id=principal_id
+                )
             return found
         after = mine[-1].key
 
@@ -74,8 +92,9 @@ async def all_sessions(
     framework: str,
     path: list[str],
     collection: str | None = None,
+    principal_id: str | None = None,
 ) -> list[FrameworkSession]:
-    """Return every session at and below a path, by path."""
+    """Return every session at and below a path, by path; with a principal only theirs."""
     found: list[FrameworkSession] = []
     cursor = None
     while True:
@@ -86,6 +105,7 @@ async def all_sessions(
             limit=PAGE,
             after=cursor,
             collection=collection,
+            principal_id=principal_id,
         )
         found.extend(page.items)
         cursor = page.next_cursor

@@ -34,7 +34,8 @@ class StrongroomSessionRepository(SessionRepository):
     Args:
         store: a store from ``connect_in_thread``.
         tenant_id: whose data it is.
-        principal_id: the person whose sessions they are; erasing them deletes the sessions.
+        principal_id: the person whose sessions they are; erasing them deletes the sessions. Another
+            person's session is refused (AlreadyExists).
     """
 
     def __init__(self, store: AnyStore, *, tenant_id: str, principal_id: str | None = None) -> None:
@@ -62,7 +63,10 @@ class StrongroomSessionRepository(SessionRepository):
         """Delete a session with its agents and messages, for good."""
         deleted = self._bridge.block(
             self._store.frameworks.delete_sessions(
-                tenant_id=self._tenant_id, framework=FRAMEWORK, path=[session_id]
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=[session_id],
+                principal_id=self._principal_id,
             )
         )
         if not deleted:
@@ -144,6 +148,7 @@ class StrongroomSessionRepository(SessionRepository):
                 framework=FRAMEWORK,
                 path=[session_id, agent_id],
                 collection="messages",
+                principal_id=self._principal_id,
             )
         )
         last = None if limit is None else offset + limit
@@ -184,6 +189,7 @@ class StrongroomSessionRepository(SessionRepository):
                 tenant_id=self._tenant_id,
                 framework=FRAMEWORK,
                 wanted=[FrameworkRecordReference(path=path, collection=collection, key=key)],
+                principal_id=self._principal_id,
             )
         )
         return found[0] if found else None

@@ -105,6 +105,7 @@ class SqlFrameworkStore(SqlStore):
         after: Cursor | None = None,
         before: Cursor | None = None,
         direction: Direction = "forward",
+        principal_id: Id | None = None,
     ) -> Page[FrameworkRecord]:
         """See the port."""
         return await self._page(
@@ -118,6 +119,7 @@ class SqlFrameworkStore(SqlStore):
             after=after,
             before=before,
             direction=direction,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -130,6 +132,7 @@ class SqlFrameworkStore(SqlStore):
         collection: Word = "items",
         keys: Keys | None = None,
         last: Limit | None = None,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         rows = await self._rows(
@@ -141,6 +144,7 @@ class SqlFrameworkStore(SqlStore):
             collection=collection,
             keys=keys,
             last=last,
+            principal_id=principal_id,
         )
         return tuple(rows)
 
@@ -172,6 +176,7 @@ class SqlFrameworkStore(SqlStore):
         framework: Word,
         wanted: WantedRecords,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         rows = await self._rows(
@@ -181,6 +186,7 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             wanted=Document([one.model_dump() for one in wanted]),
             refresh=refresh,
+            principal_id=principal_id,
         )
         return tuple(rows)
 
@@ -199,6 +205,7 @@ class SqlFrameworkStore(SqlStore):
         key_prefix: KeyPrefix | None = None,
         after_key: Id | None = None,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FoundFrameworkRecord, ...]:
         """See the port."""
         rows = await self._rows(
@@ -215,6 +222,7 @@ class SqlFrameworkStore(SqlStore):
             key_prefix=key_prefix,
             after_key=after_key,
             refresh=refresh,
+            principal_id=principal_id,
         )
         return tuple(rows)
 
@@ -228,7 +236,12 @@ class SqlFrameworkStore(SqlStore):
 
     @port_method
     async def find_session(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> FrameworkSession | None:
         """See the port."""
         return await self._find(
@@ -237,6 +250,7 @@ class SqlFrameworkStore(SqlStore):
             tenant_id=tenant_id,
             framework=framework,
             path=path,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -293,7 +307,13 @@ class SqlFrameworkStore(SqlStore):
 
     @port_method
     async def delete_sessions(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath, exact: bool = False
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        exact: bool = False,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         row = await self._one(
@@ -303,12 +323,19 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             path=path,
             exact=exact,
+            principal_id=principal_id,
         )
         return row.deleted
 
     @port_method
     async def fork_session(
-        self, *, tenant_id: Id, framework: Word, from_path: FrameworkPath, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        from_path: FrameworkPath,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         row = await self._one(
@@ -318,6 +345,7 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             from_path=from_path,
             path=path,
+            principal_id=principal_id,
         )
         return row.forked
 
@@ -333,6 +361,7 @@ class SqlFrameworkStore(SqlStore):
         before_id: Id | None = None,
         filter: JsonObject | None = None,
         limit: Limit = 50,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
         text, data = await self._transport.call_for_bytes(
@@ -346,6 +375,7 @@ class SqlFrameworkStore(SqlStore):
                 "before_id": before_id,
                 "filter": Document(filter) if filter else None,
                 "limit": limit,
+                "principal_id": principal_id,
             },
         )
         return checkpoints_of(text, data)
@@ -358,6 +388,7 @@ class SqlFrameworkStore(SqlStore):
         framework: Word,
         path: FrameworkPath | None = None,
         run_ids: Keys | None = None,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         row = await self._one(
@@ -367,5 +398,6 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             path=path,
             run_ids=run_ids,
+            principal_id=principal_id,
         )
         return row.pruned

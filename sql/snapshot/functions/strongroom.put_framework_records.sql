@@ -13,7 +13,9 @@ declare
     v_one record;
     v_at record;
     v_stored strongroom.framework_records;
+    v_digest bytea;
     v_id text;
+    v_owner_id text;
     v_version bigint;
     v_outcome text;
     v_settled text[];
@@ -78,13 +80,21 @@ begin
     loop
         v_settled := '{}';
         if v_at.is_removal then
-            select s.id
-            into v_id
+            v_digest := strongroom_private.path_digest(v_at.path);
+            select
+                s.id,
+                s.principal_id
+            into
+                v_id,
+                v_owner_id
             from strongroom.framework_sessions as s
             where s.tenant_id = p_tenant_id
                 and s.framework = p_framework
-                and s.path_digest = strongroom_private.path_digest(v_at.path)
+                and s.path_digest = v_digest
             for key share;
+            if found then
+                perform strongroom_private.check_framework_principal(p_principal_id, v_owner_id);
+            end if;
         else
             v_id := strongroom_private.hold_framework_session(
                 p_tenant_id, p_framework, v_at.path, p_principal_id

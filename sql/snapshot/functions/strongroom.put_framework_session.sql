@@ -28,7 +28,14 @@ begin
             tenant_id, id, framework, path, principal_id, state
         )
         values (
-            p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id, p_state
+            p_tenant_id,
+            gen_random_uuid()::text,
+            p_framework,
+            p_path,
+            strongroom_private.find_framework_owner(
+                p_tenant_id, p_framework, p_path, p_principal_id
+            ),
+            p_state
         )
         on conflict (tenant_id, framework, path_digest) do nothing
         returning *
@@ -62,14 +69,9 @@ begin
             '{"path": "path", "record": "framework session"}',
             'Make it with expected_version 0.'
         );
-    elsif p_principal_id is distinct from v_session.principal_id and p_principal_id is not null then
-        perform strongroom_private.fail(
-            'already_exists',
-            'this session is not that principal''s',
-            '{"path": "principal_id", "record": "framework session"}',
-            'Use the principal that it was made for, or another path.'
-        );
-    elsif v_session.version <> p_expected_version then
+    end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_session.principal_id);
+    if v_session.version <> p_expected_version then
         -- The same state again is a repeat of a write whose answer was lost.
         if v_session.version - 1 = p_expected_version and v_session.state = p_state then
             return query

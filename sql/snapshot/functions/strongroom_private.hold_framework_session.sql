@@ -31,18 +31,18 @@ begin
         for key share;
         exit when found;
         insert into strongroom.framework_sessions (tenant_id, id, framework, path, principal_id)
-        values (p_tenant_id, gen_random_uuid()::text, p_framework, p_path, p_principal_id)
+        values (
+            p_tenant_id,
+            gen_random_uuid()::text,
+            p_framework,
+            p_path,
+            strongroom_private.find_framework_owner(
+                p_tenant_id, p_framework, p_path, p_principal_id
+            )
+        )
         on conflict (tenant_id, framework, path_digest) do nothing;
     end loop;
-    if v_principal_id <> p_principal_id or (v_principal_id is null and p_principal_id is not null)
-    then
-        perform strongroom_private.fail(
-            'already_exists',
-            'this session is not that principal''s',
-            '{"path": "principal_id", "record": "framework session"}',
-            'Use the principal that it was made for, or another path.'
-        );
-    end if;
+    perform strongroom_private.check_framework_principal(p_principal_id, v_principal_id);
     if v_updated_at < now() - interval '1 hour' then
         -- Whoever else is at it need not be waited for: then it is touched by them, or next time.
         update strongroom.framework_sessions as s

@@ -46,7 +46,7 @@ comment on column strongroom.framework_sessions.framework is
 comment on column strongroom.framework_sessions.path is
     'Its name within the framework: labels, from the widest to the narrowest.';
 comment on column strongroom.framework_sessions.principal_id is
-    'The person whose it is: erasing them deletes it. Null when it is nobody''s.';
+    'The person whose it is, and what is made below it: erasing them deletes it. Null when it is nobody''s.';
 comment on column strongroom.framework_sessions.state is
     'What the framework keeps about it.';
 comment on column strongroom.framework_sessions.version is

@@ -67,7 +67,7 @@ class StrongroomSaver(BlockingSaver):
             ``connect_in_thread``.
         tenant_id: whose data it is. No thread id leads out of it.
         principal_id: the person whose threads they are; erasing them deletes the threads. Another
-            person's thread is not written to.
+            person's thread is refused (AlreadyExists), and not listed.
         serde: LangGraph's own serializer, such as one that encrypts.
     """
 
@@ -84,6 +84,7 @@ class StrongroomSaver(BlockingSaver):
         self._bridge = Bridge(store)
         self._frameworks = self._bridge.store.frameworks
         self._tenant_id = tenant_id
+        self._principal_id = principal_id
         self._writer = CheckpointWriter(self._bridge.store, tenant_id, principal_id)
 
     # -- Reading ------------------------------------------------------------------------------
@@ -98,6 +99,7 @@ class StrongroomSaver(BlockingSaver):
                 exact=True,
                 checkpoint_id=get_checkpoint_id(config) or None,
                 limit=1,
+                principal_id=self._principal_id,
             )
         )
         return self._tuple(found[0]) if found else None
@@ -127,6 +129,7 @@ class StrongroomSaver(BlockingSaver):
                     before_id=before_id,
                     filter=cast("JsonObject | None", filter),
                     limit=size,
+                    principal_id=self._principal_id,
                 )
             )
             is_last = len(page) < size or left == size
@@ -151,6 +154,7 @@ class StrongroomSaver(BlockingSaver):
                 framework=FRAMEWORK,
                 path=place_of(config),
                 collection="checkpoints",
+                principal_id=self._principal_id,
             )
         )
         return [
@@ -299,7 +303,10 @@ class StrongroomSaver(BlockingSaver):
         """Delete a thread with all its namespaces, for good."""
         await self._bridge.run(
             self._frameworks.delete_sessions(
-                tenant_id=self._tenant_id, framework=FRAMEWORK, path=[thread_of(thread_id)]
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=[thread_of(thread_id)],
+                principal_id=self._principal_id,
             )
         )
 
@@ -311,6 +318,7 @@ class StrongroomSaver(BlockingSaver):
                     tenant_id=self._tenant_id,
                     framework=FRAMEWORK,
                     run_ids=[str(run_id) for run_id in run_ids],
+                    principal_id=self._principal_id,
                 )
             )
 
@@ -326,6 +334,7 @@ class StrongroomSaver(BlockingSaver):
                 framework=FRAMEWORK,
                 from_path=[thread_of(source_thread_id)],
                 path=[thread_of(target_thread_id)],
+                principal_id=self._principal_id,
             )
         )
 
@@ -343,7 +352,10 @@ class StrongroomSaver(BlockingSaver):
             else:
                 await self._bridge.run(
                     self._frameworks.prune_checkpoints(
-                        tenant_id=self._tenant_id, framework=FRAMEWORK, path=[thread_of(thread_id)]
+                        tenant_id=self._tenant_id,
+                        framework=FRAMEWORK,
+                        path=[thread_of(thread_id)],
+                        principal_id=self._principal_id,
                     )
                 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from langgraph.store.base import (
@@ -48,7 +48,8 @@ class StrongroomStore(BaseStore):
         store: an open store. The blocking methods need one from ``connect_in_thread``.
         tenant_id: whose data it is. No namespace leads out of it.
         principal_id: the person whose namespaces they are; erasing them deletes those. Another
-            person's namespace is not written to.
+            person's namespace is refused (AlreadyExists), and left out of searches and lists; so is one
+            that was made for nobody.
         index: LangGraph's own: how texts become embeddings, and which fields are embedded.
         ttl: LangGraph's own: how long values last, in minutes, and whether reading prolongs it.
     """
@@ -114,6 +115,7 @@ class StrongroomStore(BaseStore):
                         FrameworkRecordReference(path=[*op.namespace], key=op.key) for _, op in some
                     ],
                     refresh=refresh,
+                    principal_id=self._principal_id,
                 )
             )
             by_place = {(record.path, record.key): record for record in found}
@@ -135,6 +137,7 @@ class StrongroomStore(BaseStore):
                 limit=op.limit,
                 skip=op.offset,
                 refresh=op.refresh_ttl,
+                principal_id=self._principal_id,
             )
         )
         return [SearchItem(**_fields(record), score=record.score) for record in found]
@@ -150,6 +153,7 @@ class StrongroomStore(BaseStore):
                     limit=MOST,
                     after=cursor,
                     collection="values",
+                    principal_id=self._principal_id,
                 )
             )
             for session in page.items:
@@ -184,6 +188,12 @@ class StrongroomStore(BaseStore):
         path = [*op.namespace]
         if op.value is None:
             return FrameworkRecordChange(path=path, key=op.key, mode="delete")
+        if not isinstance(op.value, Mapping):
+            raise InvalidArgument(
+                f"value is of type {type(op.value).__name__}, and no dict",
+                detail={"path": "value", "key": op.key},
+                hint="Give a dict: what is searched and filtered by are its fields.",
+            )
         return FrameworkRecordChange(
             path=path,
             key=op.key,

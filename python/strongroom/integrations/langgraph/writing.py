@@ -82,7 +82,10 @@ class CheckpointWriter:
             for one in shared
         ]
         if wanted and not await self._store.frameworks.find(
-            tenant_id=self._tenant_id, framework=FRAMEWORK, wanted=wanted
+            tenant_id=self._tenant_id,
+            framework=FRAMEWORK,
+            wanted=wanted,
+            principal_id=self._principal_id,
         ):
             raise NotFound(
                 "the parent of the checkpoint was deleted, and its values are changes to what was there",

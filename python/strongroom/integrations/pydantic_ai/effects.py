@@ -70,6 +70,7 @@ async def unresolved(steps: Steps, run_id: str) -> list[ToolEffectRecord]:
         path=run_path(run_id),
         collection=COLLECTION,
         filter=[FrameworkCondition(field="status", value="started")],
+        principal_id=steps.principal_id,
     )
     return [_effect(one) for one in sorted(found, key=lambda one: one.created_at)]
 

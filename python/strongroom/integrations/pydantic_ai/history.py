@@ -26,7 +26,7 @@ class StrongroomHistory:
         tenant_id: whose data it is.
         session_id: the conversation's name, unique in the tenant.
         principal_id: the person whose conversation it is; erasing them deletes it. Another person's
-            is not written to.
+            is refused (AlreadyExists).
     """
 
     def __init__(
@@ -48,7 +48,11 @@ class StrongroomHistory:
         """Return all messages in order: ``agent.run(..., message_history=await history.load())``."""
         found = await self._bridge.run(
             all_records(
-                self._store, tenant_id=self._tenant_id, framework=FRAMEWORK, path=self._path
+                self._store,
+                tenant_id=self._tenant_id,
+                framework=FRAMEWORK,
+                path=self._path,
+                principal_id=self._principal_id,
             )
         )
         return read([record.content for record in found])

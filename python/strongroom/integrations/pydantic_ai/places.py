@@ -42,6 +42,7 @@ class Steps:
                     tenant_id=self.tenant_id,
                     framework=FRAMEWORK,
                     wanted=[*wanted[start : start + PAGE]],
+                    principal_id=self.principal_id,
                 )
             )
         return found

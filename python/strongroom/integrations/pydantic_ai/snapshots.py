@@ -251,6 +251,7 @@ async def _records(steps: Steps, run_id: str) -> Sequence[FrameworkRecord]:
         framework=FRAMEWORK,
         path=run_path(run_id),
         collection="snapshots",
+        principal_id=steps.principal_id,
     )
 
 

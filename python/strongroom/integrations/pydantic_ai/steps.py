@@ -46,7 +46,7 @@ class StrongroomStepStore:
         store: an open store, or one from ``connect_in_thread``.
         tenant_id: whose data it is. No run or conversation id leads out of it.
         principal_id: the person whose runs they are; erasing them deletes the runs. Another person's run
-            is not written to.
+            is refused (AlreadyExists), and not listed.
         max_snapshots_per_run: how many snapshots of a run are kept, and the newest complete one in any
             case; None: all. What goes, goes for good, with the messages that no other holds.
     """
@@ -159,6 +159,7 @@ class StrongroomStepStore:
                 framework=FRAMEWORK,
                 path=[*whose],
                 collection="runs",
+                principal_id=self._steps.principal_id,
             )
         ]
 
@@ -169,6 +170,7 @@ class StrongroomStepStore:
             framework=FRAMEWORK,
             path=path,
             collection=collection,
+            principal_id=self._steps.principal_id,
         )
         return [session.path for session in found]
 
@@ -199,7 +201,10 @@ class StrongroomStepStore:
         async with self._steps.store.unit_of_work(tenant_id=self._steps.tenant_id) as uow:
             await self._steps.put(changes, uow)
             deleted = await uow.frameworks.delete_sessions(
-                tenant_id=self._steps.tenant_id, framework=FRAMEWORK, path=run_path(run_id)
+                tenant_id=self._steps.tenant_id,
+                framework=FRAMEWORK,
+                path=run_path(run_id),
+                principal_id=self._steps.principal_id,
             )
         return deleted > 0
 
@@ -241,6 +246,7 @@ class StrongroomStepStore:
                 framework=FRAMEWORK,
                 path=run_path(run_id),
                 collection="events",
+                principal_id=self._steps.principal_id,
             )
         )
         return [_EVENT.validate_python(record.content) for record in found]

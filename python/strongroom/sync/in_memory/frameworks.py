@@ -88,6 +88,7 @@ class MemoryFrameworkStore(MemoryPort):
         after: Cursor | None = None,
         before: Cursor | None = None,
         direction: Direction = "forward",
+        principal_id: Id | None = None,
     ) -> Page[FrameworkRecord]:
         """See the port."""
         return self._read(
@@ -100,6 +101,7 @@ class MemoryFrameworkStore(MemoryPort):
             after=after,
             before=before,
             direction=direction,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -112,6 +114,7 @@ class MemoryFrameworkStore(MemoryPort):
         collection: Word = "items",
         keys: Keys | None = None,
         last: Limit | None = None,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         return self._write(
@@ -122,6 +125,7 @@ class MemoryFrameworkStore(MemoryPort):
             collection=collection,
             keys=None if keys is None else [*keys],
             last=last,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -150,6 +154,7 @@ class MemoryFrameworkStore(MemoryPort):
         framework: Word,
         wanted: WantedRecords,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         return (self._write if refresh else self._read)(
@@ -158,6 +163,7 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             wanted=[one.model_dump() for one in wanted],
             refresh=refresh,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -175,6 +181,7 @@ class MemoryFrameworkStore(MemoryPort):
         key_prefix: KeyPrefix | None = None,
         after_key: Id | None = None,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FoundFrameworkRecord, ...]:
         """See the port."""
         return (self._write if refresh else self._read)(
@@ -190,6 +197,7 @@ class MemoryFrameworkStore(MemoryPort):
             key_prefix=key_prefix,
             after_key=after_key,
             refresh=refresh,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -199,7 +207,12 @@ class MemoryFrameworkStore(MemoryPort):
 
     @port_method
     def find_session(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> FrameworkSession | None:
         """See the port."""
         return self._read(
@@ -207,6 +220,7 @@ class MemoryFrameworkStore(MemoryPort):
             find_session,
             framework=framework,
             path=[*path],
+            principal_id=principal_id,
         )
 
     @port_method
@@ -261,7 +275,13 @@ class MemoryFrameworkStore(MemoryPort):
 
     @port_method
     def delete_sessions(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath, exact: bool = False
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        exact: bool = False,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         return self._write(
@@ -270,11 +290,18 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             path=[*path],
             exact=exact,
+            principal_id=principal_id,
         )
 
     @port_method
     def fork_session(
-        self, *, tenant_id: Id, framework: Word, from_path: FrameworkPath, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        from_path: FrameworkPath,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         return self._write(
@@ -283,6 +310,7 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             from_path=[*from_path],
             path=[*path],
+            principal_id=principal_id,
         )
 
     @port_method
@@ -297,6 +325,7 @@ class MemoryFrameworkStore(MemoryPort):
         before_id: Id | None = None,
         filter: JsonObject | None = None,
         limit: Limit = 50,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
         return self._read(
@@ -309,6 +338,7 @@ class MemoryFrameworkStore(MemoryPort):
             before_id=before_id,
             filter=filter or {},
             limit=limit,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -319,6 +349,7 @@ class MemoryFrameworkStore(MemoryPort):
         framework: Word,
         path: FrameworkPath | None = None,
         run_ids: Keys | None = None,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         return self._write(
@@ -327,4 +358,5 @@ class MemoryFrameworkStore(MemoryPort):
             framework=framework,
             path=None if path is None else [*path],
             run_ids=None if run_ids is None else [*run_ids],
+            principal_id=principal_id,
         )

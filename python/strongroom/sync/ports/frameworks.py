@@ -38,6 +38,10 @@ class FrameworkStore(Protocol):
     alone. Every writing method raises NotFound (SR010) for an absent tenant; a session is made by the
     first write to it.
 
+    A call that names a ``principal_id`` is for that person's sessions alone: one that was made for another
+    person, or for nobody, is refused. A call that names none is for any. What is made below a person's
+    session is theirs.
+
     Example:
         >>> import strongroom.sync
         >>> from strongroom import NewFrameworkRecord
@@ -93,11 +97,13 @@ class FrameworkStore(Protocol):
         after: Cursor | None = None,
         before: Cursor | None = None,
         direction: Direction = "forward",
+        principal_id: Id | None = None,
     ) -> Page[FrameworkRecord]:
         """Return a page of the appended records in order; nothing for a session that is not there.
 
         Raises:
             InvalidCursor: SR002.
+            AlreadyExists: SR011, the session is another principal's than the one that is given.
 
         SQL: ``strongroom.list_framework_records``
         """
@@ -112,6 +118,7 @@ class FrameworkStore(Protocol):
         collection: Word = "items",
         keys: Keys | None = None,
         last: Limit | None = None,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """Delete records by key, or the ``last`` of the appended ones; return what they were, in order.
 
@@ -119,6 +126,7 @@ class FrameworkStore(Protocol):
 
         Raises:
             InvalidArgument: SR001, neither keys nor last, or both.
+            AlreadyExists: SR011, the session is another principal's than the one that is given.
 
         SQL: ``strongroom.delete_framework_records``
         """
@@ -149,8 +157,12 @@ class FrameworkStore(Protocol):
         framework: Word,
         wanted: WantedRecords,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """Return those of the wanted records that there are; ``refresh`` begins their times to live anew.
+
+        Raises:
+            AlreadyExists: SR011, a session is another principal's than the one that is given.
 
         SQL: ``strongroom.find_framework_records``
         """
@@ -170,11 +182,13 @@ class FrameworkStore(Protocol):
         key_prefix: KeyPrefix | None = None,
         after_key: Id | None = None,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FoundFrameworkRecord, ...]:
         """Return records of the sessions at and below a path that pass a filter.
 
         The nearest to the embedding first; without one the newest first, with a ``key_prefix`` by path
-        and key, after ``after_key`` of this very session. Every embedding is compared.
+        and key, after ``after_key`` of this very session. Every embedding is compared. With
+        a principal only of their sessions.
 
         SQL: ``strongroom.search_framework_records``
         """
@@ -188,9 +202,20 @@ class FrameworkStore(Protocol):
         ...
 
     def find_session(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> FrameworkSession | None:
-        """Return a session; None when there is none. SQL: ``strongroom.find_framework_session``."""
+        """Return a session; None when there is none.
+
+        Raises:
+            AlreadyExists: SR011, it is another principal's than the one that is given.
+
+        SQL: ``strongroom.find_framework_session``
+        """
         ...
 
     def put_session(
@@ -248,22 +273,38 @@ class FrameworkStore(Protocol):
         ...
 
     def delete_sessions(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath, exact: bool = False
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        exact: bool = False,
+        principal_id: Id | None = None,
     ) -> int:
         """Delete the session and those below it (unless ``exact``) for good; return how many.
+
+        Raises:
+            AlreadyExists: SR011, one is another principal's than the one that is given; none is deleted.
 
         SQL: ``strongroom.delete_framework_sessions``
         """
         ...
 
     def fork_session(
-        self, *, tenant_id: Id, framework: Word, from_path: FrameworkPath, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        from_path: FrameworkPath,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> int:
         """Copy the session and those below it to a path where nothing is; return how many.
 
         Raises:
             InvalidArgument: SR001, one path lies in the other.
-            AlreadyExists: SR011, there is something.
+            AlreadyExists: SR011, there is something, or a session is another principal's than the one
+                that is given.
 
         SQL: ``strongroom.fork_framework_session``
         """
@@ -280,11 +321,15 @@ class FrameworkStore(Protocol):
         before_id: Id | None = None,
         filter: JsonObject | None = None,
         limit: Limit = 50,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """Return checkpoints of the sessions at and below a path (only at it: ``exact``), newest id first.
 
         Each comes with the channel values that it names and its writes, in one call. ``filter`` is JSON
-        that their metadata must contain.
+        that their metadata must contain. With a principal and no path, those of their sessions.
+
+        Raises:
+            AlreadyExists: SR011, a session there is another principal's than the one that is given.
 
         SQL: ``strongroom.read_framework_checkpoints``
         """
@@ -297,6 +342,7 @@ class FrameworkStore(Protocol):
         framework: Word,
         path: FrameworkPath | None = None,
         run_ids: Keys | None = None,
+        principal_id: Id | None = None,
     ) -> int:
         """Delete all but the newest checkpoint of the sessions at and below a path, or those of runs.
 
@@ -305,6 +351,7 @@ class FrameworkStore(Protocol):
 
         Raises:
             InvalidArgument: SR001, neither path nor run_ids, or both.
+            AlreadyExists: SR011, one is in another principal's session than the one that is given.
 
         SQL: ``strongroom.prune_framework_checkpoints``
         """

@@ -75,6 +75,7 @@ class SqlFrameworkStore(SqlStore):
         after: Cursor | None = None,
         before: Cursor | None = None,
         direction: Direction = "forward",
+        principal_id: Id | None = None,
     ) -> Page[FrameworkRecord]:
         """See the port."""
         return self._page(
@@ -88,6 +89,7 @@ class SqlFrameworkStore(SqlStore):
             after=after,
             before=before,
             direction=direction,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -100,6 +102,7 @@ class SqlFrameworkStore(SqlStore):
         collection: Word = "items",
         keys: Keys | None = None,
         last: Limit | None = None,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         rows = self._rows(
@@ -111,6 +114,7 @@ class SqlFrameworkStore(SqlStore):
             collection=collection,
             keys=keys,
             last=last,
+            principal_id=principal_id,
         )
         return tuple(rows)
 
@@ -142,6 +146,7 @@ class SqlFrameworkStore(SqlStore):
         framework: Word,
         wanted: WantedRecords,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkRecord, ...]:
         """See the port."""
         rows = self._rows(
@@ -151,6 +156,7 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             wanted=Document([one.model_dump() for one in wanted]),
             refresh=refresh,
+            principal_id=principal_id,
         )
         return tuple(rows)
 
@@ -169,6 +175,7 @@ class SqlFrameworkStore(SqlStore):
         key_prefix: KeyPrefix | None = None,
         after_key: Id | None = None,
         refresh: bool = False,
+        principal_id: Id | None = None,
     ) -> tuple[FoundFrameworkRecord, ...]:
         """See the port."""
         rows = self._rows(
@@ -185,6 +192,7 @@ class SqlFrameworkStore(SqlStore):
             key_prefix=key_prefix,
             after_key=after_key,
             refresh=refresh,
+            principal_id=principal_id,
         )
         return tuple(rows)
 
@@ -196,7 +204,12 @@ class SqlFrameworkStore(SqlStore):
 
     @port_method
     def find_session(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> FrameworkSession | None:
         """See the port."""
         return self._find(
@@ -205,6 +218,7 @@ class SqlFrameworkStore(SqlStore):
             tenant_id=tenant_id,
             framework=framework,
             path=path,
+            principal_id=principal_id,
         )
 
     @port_method
@@ -261,7 +275,13 @@ class SqlFrameworkStore(SqlStore):
 
     @port_method
     def delete_sessions(
-        self, *, tenant_id: Id, framework: Word, path: FrameworkPath, exact: bool = False
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        path: FrameworkPath,
+        exact: bool = False,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         row = self._one(
@@ -271,12 +291,19 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             path=path,
             exact=exact,
+            principal_id=principal_id,
         )
         return row.deleted
 
     @port_method
     def fork_session(
-        self, *, tenant_id: Id, framework: Word, from_path: FrameworkPath, path: FrameworkPath
+        self,
+        *,
+        tenant_id: Id,
+        framework: Word,
+        from_path: FrameworkPath,
+        path: FrameworkPath,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         row = self._one(
@@ -286,6 +313,7 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             from_path=from_path,
             path=path,
+            principal_id=principal_id,
         )
         return row.forked
 
@@ -301,6 +329,7 @@ class SqlFrameworkStore(SqlStore):
         before_id: Id | None = None,
         filter: JsonObject | None = None,
         limit: Limit = 50,
+        principal_id: Id | None = None,
     ) -> tuple[FrameworkCheckpoint, ...]:
         """See the port."""
         text, data = self._transport.call_for_bytes(
@@ -314,6 +343,7 @@ class SqlFrameworkStore(SqlStore):
                 "before_id": before_id,
                 "filter": Document(filter) if filter else None,
                 "limit": limit,
+                "principal_id": principal_id,
             },
         )
         return checkpoints_of(text, data)
@@ -326,6 +356,7 @@ class SqlFrameworkStore(SqlStore):
         framework: Word,
         path: FrameworkPath | None = None,
         run_ids: Keys | None = None,
+        principal_id: Id | None = None,
     ) -> int:
         """See the port."""
         row = self._one(
@@ -335,5 +366,6 @@ class SqlFrameworkStore(SqlStore):
             framework=framework,
             path=path,
             run_ids=run_ids,
+            principal_id=principal_id,
         )
         return row.pruned
