@@ -158,7 +158,8 @@ class Strongroom(Ports):
         Args:
             tenant_id: also say how many of this tenant's runs stand where, how many uploads are
                 pending, how many keys wait for their bytes to be removed, how many retention policies
-                no sweep has finished for a day, and since when its audit waits to be sealed.
+                no sweep has finished for a day, how much has expired and is still there, and since when
+                its audit waits to be sealed.
 
         Raises:
             Unavailable: SR050, the database cannot be reached.
@@ -171,6 +172,7 @@ class Strongroom(Ports):
             files=await self.files.queue(tenant_id=tenant_id),
             blob_removals=await self.blob_removals.queue(tenant_id=tenant_id),
             retention=await read_retention(self.lifecycle, tenant_id),
+            expiry=await self.lifecycle.expiry_queue(tenant_id=tenant_id),
             audit=await self.audit.queue(tenant_id=tenant_id),
         )
 

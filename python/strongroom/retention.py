@@ -1,6 +1,7 @@
-"""Retention as a job: sweep a tenant until nothing that its policies say is left to do.
+"""Retention and expiry, in steps until nothing is left to do, of all tenants, or as jobs of one.
 
-Enqueue it like any other job, and call :func:`run_retention_job` where a worker claims one of its kind:
+Enqueue one like any other job, and call :func:`run_retention_job` or :func:`run_expiry_job` where a worker
+claims one of its kind:
 
     await store.jobs.enqueue(tenant_id="acme", kind=RETENTION_JOB, dedupe_key=RETENTION_JOB)
 """
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from strongroom.errors import InvalidArgument
 from strongroom.models.health import RetentionState
 from strongroom.models.jobs import Job
-from strongroom.models.lifecycle import RetentionPolicy, SweptRecords
+from strongroom.models.lifecycle import ExpiredRecords, RetentionPolicy, SweptRecords
 from strongroom.ports import LifecycleStore
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 RETENTION_JOB = "strongroom.sweep-retention"
 """The kind of such a job. Its payload may say {"limit": records per policy and step, 1 to 500}."""
+EXPIRY_JOB = "strongroom.expire-records"
+"""The kind of a job that deletes what has expired of its tenant."""
 
 
 async def sweep_until_done(
@@ -101,3 +104,44 @@ async def run_retention_job(store: Ports, job: Job) -> tuple[SweptRecords, ...]:
             hint='Enqueue {"limit": 1 to 500}, or an empty payload.',
         )
     return await sweep_until_done(store, tenant_id=job.tenant_id, limit=limit)
+
+
+async def expire_until_done(
+    store: Ports, *, tenant_id: str | None = None, limit: int = 500
+) -> tuple[ExpiredRecords, ...]:
+    """Delete what has an expires_at that has passed, in bounded steps, until a step finds nothing.
+
+    Args:
+        store: an open store.
+        tenant_id: the tenant; None: all tenants.
+        limit: records per step, which is one transaction, 1..500.
+
+    Returns:
+        By kind, how many records all steps deleted together; has_more where others have some locked.
+
+    Raises:
+        NotFound: SR010, no such tenant.
+    """
+    totals: dict[str, ExpiredRecords] = {}
+    while True:
+        step = await store.lifecycle.expire(tenant_id=tenant_id, limit=limit)
+        for one in step:
+            before = totals[one.kind].expired if one.kind in totals else 0
+            totals[one.kind] = one.replace(expired=before + one.expired)
+        if not any(one.has_more for one in step) or not any(one.expired for one in step):
+            return tuple(totals.values())
+
+
+async def run_expiry_job(store: Ports, job: Job) -> tuple[ExpiredRecords, ...]:
+    """Do what a claimed job of the kind :data:`EXPIRY_JOB` asks for; the caller completes it.
+
+    Raises:
+        InvalidArgument: SR001, a job of another kind.
+    """
+    if job.kind != EXPIRY_JOB:
+        raise InvalidArgument(
+            f"this is no job of the kind {EXPIRY_JOB}",
+            detail={"path": "job"},
+            hint="Claim jobs of that kind, or run others in another way.",
+        )
+    return await expire_until_done(store, tenant_id=job.tenant_id)

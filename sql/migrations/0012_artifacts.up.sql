@@ -2010,13 +2010,17 @@ alter table strongroom.tool_outputs force row level security;
 create policy readers_read on strongroom.tool_outputs
     for select
     using (
-        tenant_id = (select strongroom_private.current_tenant())
-        and (
-            (select strongroom_private.is_trusted())
-            or strongroom_private.may_read_conversation(tenant_id, conversation_id)
+        (
+            tenant_id = (select strongroom_private.current_tenant())
+            and (
+                (select strongroom_private.is_trusted())
+                or strongroom_private.may_read_conversation(tenant_id, conversation_id)
+            )
         )
+        or (select strongroom_private.is_dispatching())
     );
-comment on policy readers_read on strongroom.tool_outputs is 'As the conversation.';
+comment on policy readers_read on strongroom.tool_outputs is
+    'As the conversation; and the dispatcher.';
 create policy trusted_inserts on strongroom.tool_outputs
     for insert
     with check (
@@ -2530,12 +2534,14 @@ begin
         order by o.conversation_id
         limit p_limit
     loop
-        -- The race: a run begins, or an output is put again, in this moment. Both take this lock.
+        -- The race: a run begins, or an output is put again, in this moment. Both take this lock,
+        -- and who has it already goes on. Nobody waits, so no sweep is part of a deadlock.
         perform
         from strongroom.conversations as c
         where c.tenant_id = p_tenant_id
             and c.id = v_conversation_id
-        for no key update;
+        for no key update skip locked;
+        continue when not found;
         delete from strongroom.tool_outputs as o
         where o.tenant_id = p_tenant_id
             and o.conversation_id = v_conversation_id
@@ -2565,7 +2571,8 @@ $$;
 comment on function strongroom.expire_tool_outputs(text, integer) is
     'Delete what has expired, at most p_limit, and schedule the removal of its blobs; returns how'
     ' many. Nothing goes from a conversation that has an unfinished run: its messages may still'
-    ' point at it. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+    ' point at it. Passes over conversations that somebody else is writing to. Errors: SR001,'
+    ' SR004, SR010, SR020. Callers: hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------

@@ -15,6 +15,10 @@ select strongroom_private.begin_reversal(
     }'
 );
 
+drop function strongroom_private.schedule_expiry;
+drop function strongroom.read_expiry_queue;
+drop function strongroom.expire_records;
+drop function strongroom_private.list_tenants_to_expire;
 drop function strongroom.prune_framework_checkpoints;
 drop function strongroom.read_framework_checkpoints;
 drop function strongroom_private.sweep_framework_sessions;

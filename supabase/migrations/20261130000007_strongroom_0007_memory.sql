@@ -499,14 +499,17 @@ alter table strongroom.memories force row level security;
 create policy principals_read_their_own on strongroom.memories
     for select
     using (
-        tenant_id = (select strongroom_private.current_tenant())
-        and (
-            (select strongroom_private.is_trusted())
-            or principal_id = (select strongroom_private.current_principal())
+        (
+            tenant_id = (select strongroom_private.current_tenant())
+            and (
+                (select strongroom_private.is_trusted())
+                or principal_id = (select strongroom_private.current_principal())
+            )
         )
+        or (select strongroom_private.is_dispatching())
     );
 comment on policy principals_read_their_own on strongroom.memories is
-    'A host reads the bound tenant''s facts, a user only their own.';
+    'A host reads the bound tenant''s facts, a user only their own; and the dispatcher.';
 create policy host_inserts on strongroom.memories
     for insert
     with check (

@@ -265,10 +265,13 @@ comment on policy host_deletes on strongroom.framework_sessions is 'Hosts.';
 create policy host_reads on strongroom.framework_records
     for select
     using (
-        tenant_id = (select strongroom_private.current_tenant())
-        and (select strongroom_private.is_trusted())
+        (
+            tenant_id = (select strongroom_private.current_tenant())
+            and (select strongroom_private.is_trusted())
+        )
+        or (select strongroom_private.is_dispatching())
     );
-comment on policy host_reads on strongroom.framework_records is 'Hosts.';
+comment on policy host_reads on strongroom.framework_records is 'Hosts; and the dispatcher.';
 create policy host_inserts on strongroom.framework_records
     for insert
     with check (
@@ -3133,6 +3136,258 @@ comment on function strongroom.prune_framework_checkpoints(text, text, text[], t
 
 
 -- ---------------------------------------------------------------------------------------------
+-- What has expired, of all kinds and tenants
+-- ---------------------------------------------------------------------------------------------
+-- Here, since this is the last migration that adds a table whose rows may have an expires_at of
+-- their own, and are of no use after it: memories, tool_outputs, framework_records.
+
+-- SECURITY DEFINER: a sweep serves every tenant. It says the ids of active tenants in which
+-- something has expired, what, and since when; whoever deletes it then does so bound to one of
+-- them.
+create function strongroom_private.list_tenants_to_expire(p_tenant_id text default null)
+returns table (tenant_id text, kind text, oldest_at timestamptz)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_kind text;
+    v_found jsonb;
+    v_due jsonb := jsonb '[]';
+begin
+    if coalesce(strongroom_private.caller_kind() <> 'host', true) then
+        perform strongroom_private.fail(
+            'permission_denied', 'only hosts sweep', '{}', 'Connect as strongroom_host.'
+        );
+    end if;
+    perform set_config('strongroom.dispatching', 'on', true);
+    -- From tenant to tenant along the index of what may expire, however much a tenant has.
+    foreach v_kind in array '{framework_records,memories,tool_outputs}'::text[] loop
+        execute format(
+            $query$
+                with recursive owners as (
+                    (
+                        select t.tenant_id
+                        from strongroom.%1$I as t
+                        where t.expires_at is not null
+                            and ($1 is null or t.tenant_id = $1)
+                        order by t.tenant_id
+                        limit 1
+                    )
+                    union all
+                    select n.tenant_id
+                    from owners as o
+                    cross join lateral (
+                        select t.tenant_id
+                        from strongroom.%1$I as t
+                        where t.expires_at is not null
+                            and $1 is null
+                            and t.tenant_id > o.tenant_id
+                        order by t.tenant_id
+                        limit 1
+                    ) as n
+                )
+                select jsonb_agg(jsonb_build_object(
+                    'tenant_id', o.tenant_id, 'kind', %1$L, 'oldest_at', e.expires_at
+                ))
+                from owners as o
+                cross join lateral (
+                    select t.expires_at
+                    from strongroom.%1$I as t
+                    where t.tenant_id = o.tenant_id
+                        and t.expires_at <= now()
+                        and %2$s
+                    order by t.expires_at
+                    limit 1
+                ) as e
+            $query$,
+            v_kind,
+            case v_kind
+                when 'tool_outputs' then
+                    'not exists (select from strongroom.runs as r where r.tenant_id = t.tenant_id'
+                    ' and r.conversation_id = t.conversation_id'
+                    ' and r.status not in (''completed'', ''failed'', ''cancelled''))'
+                else 'true'
+            end
+        )
+        into v_found
+        using p_tenant_id;
+        v_due := v_due || coalesce(v_found, jsonb '[]');
+    end loop;
+    for tenant_id, kind, oldest_at in
+        select
+            d.tenant_id,
+            d.kind,
+            d.oldest_at
+        from jsonb_to_recordset(v_due) as d (tenant_id text, kind text, oldest_at timestamptz)
+        order by
+            d.oldest_at,
+            d.tenant_id,
+            d.kind
+    loop
+        perform strongroom_private.enter_tenant(tenant_id);
+        if strongroom_private.is_active_tenant(tenant_id) then
+            return next;
+        end if;
+    end loop;
+    perform set_config('strongroom.dispatching', '', true);
+end
+$$;
+comment on function strongroom_private.list_tenants_to_expire(text) is
+    'The active tenants in which something has expired, by kind, and since when; the longest'
+    ' waiting first. SECURITY DEFINER, see its comment in the migration. Errors: SR020. Callers:'
+    ' hosts.';
+
+create function strongroom.expire_records(
+    p_tenant_id text default null,
+    p_limit integer default 500
+)
+returns table (kind text, expired bigint, has_more boolean)
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_bound text := coalesce(current_setting('strongroom.tenant_id', true), '');
+    v_due record;
+    v_count bigint;
+    v_left bigint := p_limit;
+    v_counts jsonb := jsonb '{}';
+begin
+    perform strongroom_private.check_limit(p_limit);
+    if p_tenant_id is not null then
+        perform strongroom_private.enter_tenant_to_write(p_tenant_id);
+    end if;
+    for v_due in
+        select
+            t.tenant_id,
+            t.kind
+        from strongroom_private.list_tenants_to_expire(p_tenant_id) as t
+    loop
+        exit when v_left <= 0;
+        perform strongroom_private.enter_tenant(v_due.tenant_id);
+        -- Who is purging the tenant goes on, and who comes to purge it waits here, before it holds
+        -- anything. Nobody waits for a sweep's rows while a sweep waits for them.
+        perform
+        from strongroom.tenants as t
+        where t.tenant_id = v_due.tenant_id
+            and t.status = 'active'
+        for key share skip locked;
+        continue when not found;
+        case v_due.kind
+            when 'framework_records' then
+                select e.expired
+                into v_count
+                from strongroom.expire_framework_records(
+                    v_due.tenant_id, v_left::integer
+                ) as e;
+            when 'memories' then
+                select e.expired
+                into v_count
+                from strongroom.expire_memories(v_due.tenant_id, v_left::integer) as e;
+            when 'tool_outputs' then
+                select e.expired
+                into v_count
+                from strongroom.expire_tool_outputs(v_due.tenant_id, v_left::integer) as e;
+        end case;
+        v_left := v_left - v_count;
+        v_counts := v_counts || jsonb_build_object(
+            v_due.kind, coalesce((v_counts ->> v_due.kind)::bigint, 0) + v_count
+        );
+    end loop;
+    return query
+    select
+        k.kind,
+        coalesce((v_counts ->> k.kind)::bigint, 0),
+        k.kind in (
+            select t.kind
+            from strongroom_private.list_tenants_to_expire(p_tenant_id) as t
+        )
+    from unnest('{framework_records,memories,tool_outputs}'::text[]) as k (kind);
+    perform set_config('strongroom.tenant_id', v_bound, true);
+end
+$$;
+comment on function strongroom.expire_records(text, integer) is
+    'One bounded step: delete up to p_limit records whose expires_at has passed, of one tenant or'
+    ' of all, the longest waiting first. Returns per kind how many, and whether more is left. Tool'
+    ' outputs of a conversation with an unfinished run wait for its end. Passes over suspended'
+    ' tenants, one that is being purged, and what others have locked: when a step deletes nothing,'
+    ' what is left is theirs. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+
+create function strongroom.read_expiry_queue(p_tenant_id text)
+returns table (expired bigint, oldest_at timestamptz)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    return query
+    select
+        coalesce(sum(e.expired), 0)::bigint,
+        min(e.oldest_at)
+    from (
+        select
+            count(*) as expired,
+            min(r.expires_at) as oldest_at
+        from strongroom.framework_records as r
+        where r.tenant_id = p_tenant_id
+            and r.expires_at <= now()
+        union all
+        select
+            count(*),
+            min(m.expires_at)
+        from strongroom.memories as m
+        where m.tenant_id = p_tenant_id
+            and m.expires_at <= now()
+        union all
+        select
+            count(*),
+            min(o.expires_at)
+        from strongroom.tool_outputs as o
+        where o.tenant_id = p_tenant_id
+            and o.expires_at <= now()
+            and not exists (
+                select
+                from strongroom.runs as r
+                where r.tenant_id = o.tenant_id
+                    and r.conversation_id = o.conversation_id
+                    and r.status not in ('completed', 'failed', 'cancelled')
+            )
+    ) as e;
+end
+$$;
+comment on function strongroom.read_expiry_queue(text) is
+    'How many of a tenant''s records have expired and are still there, and since when the oldest of'
+    ' them waits: is anybody calling expire_records? Errors: SR001, SR004, SR020. Callers: hosts.';
+
+create function strongroom_private.schedule_expiry(p_schedule text default '*/5 * * * *')
+returns bigint
+language sql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    select strongroom_private.schedule_call(
+        'strongroom expiry',
+        p_schedule,
+        'select * from strongroom.expire_records(null, 500)',
+        'strongroom retention expire'
+    )
+$$;
+comment on function strongroom_private.schedule_expiry(text) is
+    'Where the server has pg_cron: delete what has expired, of all tenants, on this schedule, as'
+    ' the schema''s owner; returns the job''s id. A repeat changes the schedule. Errors: SR040.'
+    ' Callers: the owner.';
+
+
+-- ---------------------------------------------------------------------------------------------
 -- Grants
 -- ---------------------------------------------------------------------------------------------
 
@@ -3171,7 +3426,10 @@ select strongroom_private.publish_grant(
         strongroom.search_framework_records,
         strongroom.expire_framework_records,
         strongroom.read_framework_checkpoints,
-        strongroom.prune_framework_checkpoints
+        strongroom.prune_framework_checkpoints,
+        strongroom_private.list_tenants_to_expire,
+        strongroom.expire_records,
+        strongroom.read_expiry_queue
     }',
     '{execute}',
     '{strongroom_host,service_role}'

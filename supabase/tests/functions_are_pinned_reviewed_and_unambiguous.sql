@@ -122,6 +122,10 @@ values
         'a sweep serves every tenant: says in which ones a policy is due'
     ),
     (
+        'strongroom_private.list_tenants_to_expire',
+        'a sweep serves every tenant: says in which ones what has expired, and since when'
+    ),
+    (
         'strongroom_private.list_overdue_tenants',
         'a sweep serves every tenant: says in which ones an interaction is overdue'
     ),
@@ -199,6 +203,8 @@ select is(
             'strongroom.fork_framework_session',
             'strongroom.search_framework_records',
             'strongroom.expire_framework_records',
+            'strongroom_private.list_tenants_to_expire',
+            'strongroom.read_expiry_queue',
             'strongroom_private.is_idle_framework_session',
             'strongroom_private.may_end_framework_session',
             'strongroom.prune_framework_checkpoints',

@@ -263,6 +263,7 @@ select is(
                 'strongroom_private.write_embeddings',
                 'strongroom_private.write_audit_seal',
                 'strongroom_private.list_tenants_to_seal',
+                'strongroom_private.list_tenants_to_expire',
                 'strongroom_private.dispatch_blob_removals'
             )
     ),

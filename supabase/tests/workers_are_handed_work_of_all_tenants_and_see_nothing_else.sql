@@ -1,9 +1,9 @@
--- A worker is handed runs, jobs, overdue interactions, bytes to remove and audits to seal of every
--- tenant by five reviewed functions; no caller sees across tenants in another way, not with the
--- setting that they use.
+-- A worker is handed runs, jobs, overdue interactions, bytes to remove, audits to seal and what has
+-- expired of every tenant by six reviewed functions; no caller sees across tenants in another way,
+-- not with the setting that they use.
 begin;
 \ir support/stories.psql
-select plan(37);
+select plan(48);
 select stories.found_a_world();
 select stories.become_host();
 select strongroom.create_run(t, 'stateless', 'next')
@@ -55,6 +55,58 @@ select is(
     0::bigint,
     'until nothing waits'
 );
+select
+    strongroom.create_conversation(t, 'ada', 'rest'),
+    strongroom.append_framework_records(t, 'stories', '{private}', '[{"key": "b", "content": 1}]')
+from unnest('{acme,globex}'::text[]) as t;
+select
+    strongroom.put_tool_output(t, 'rest', p_text => 'long', p_expires_at => '2020-01-03'),
+    strongroom.put_memory(
+        t,
+        'ada',
+        '{
+            "id": "old", "text": "Likes snow.", "source": "extracted",
+            "expires_at": "2020-01-02T00:00:00Z"
+        }'
+    )
+from unnest('{acme,globex}'::text[]) as t;
+update strongroom.framework_records
+set expires_at = '2020-01-01',
+    ttl_seconds = 60
+where tenant_id = 'globex'
+    and key = 'a';
+select stories.become_host('acme');
+update strongroom.framework_records
+set expires_at = '2020-01-01',
+    ttl_seconds = 60
+where tenant_id = 'acme'
+    and key = 'a';
+select results_eq(
+    $$
+        select
+            e.kind,
+            e.expired,
+            e.has_more
+        from strongroom.expire_records(p_limit => 3) as e
+    $$,
+    $$
+        values
+            ('framework_records', 2::bigint, false),
+            ('memories', 1::bigint, true),
+            ('tool_outputs', 0::bigint, true)
+    $$,
+    'and deletes what has expired of every tenant, what has waited longest first'
+);
+select is(
+    (select array_agg(e.kind) from strongroom.expire_records() as e where e.has_more),
+    null,
+    'until nothing is left'
+);
+select is(
+    (select q.expired from strongroom.read_expiry_queue('acme') as q),
+    0::bigint,
+    'which the queue says, too'
+);
 select is(
     current_setting('strongroom.tenant_id'),
     'acme',
@@ -76,7 +128,10 @@ from unnest(
         strongroom.jobs,
         strongroom.interactions,
         strongroom.blob_removals,
-        strongroom.audit_events
+        strongroom.audit_events,
+        strongroom.framework_records,
+        strongroom.memories,
+        strongroom.tool_outputs
     }'::text[]
 ) as t;
 
@@ -94,7 +149,10 @@ from unnest(
         strongroom.jobs,
         strongroom.interactions,
         strongroom.blob_removals,
-        strongroom.audit_events
+        strongroom.audit_events,
+        strongroom.framework_records,
+        strongroom.memories,
+        strongroom.tool_outputs
     }'::text[]
 ) as t;
 select is(
@@ -143,7 +201,9 @@ from (
         ('select strongroom.claim_blob_removals(''worker'')'),
         ('select strongroom_private.dispatch_blob_removals(''worker'', 30, 1, null)'),
         ('select strongroom.seal_audits()'),
-        ('select strongroom_private.list_tenants_to_seal()')
+        ('select strongroom_private.list_tenants_to_seal()'),
+        ('select strongroom.expire_records()'),
+        ('select strongroom_private.list_tenants_to_expire()')
 ) as f (statement);
 
 -- A suspended tenant rests.

@@ -104,3 +104,31 @@ def test_the_audit_of_all_tenants_is_sealed_and_health_and_doctor_say_since_when
     assert cli("audit", "seal", STRONGROOM_TENANT="").out == "Everything is sealed.\n"
     assert "0 events not sealed; last sealed" in cli("health").out
     assert cli("doctor", STRONGROOM_SCHEMA_URL=schema_url).code == 0
+
+
+def test_what_expired_of_all_tenants_is_deleted_and_health_and_doctor_say_since_when(
+    cli: Cli, ledgers: None, database: Database
+) -> None:
+    with psycopg.connect(database.host_url, autocommit=True) as host:
+        for tenant_id in ("acme", "other"):
+            host.execute(
+                'select strongroom.put_memory(%s, \'ada\', \'{"id": "old", "text": "Likes tea.",'
+                ' "source": "extracted", "expires_at": "2020-01-01T00:00:00Z"}\')',
+                [tenant_id],
+            )
+    said = "1 records not deleted, the oldest since 2020-01-01"
+    assert said in " ".join(cli("health").out.split())
+    schema_url = database.migrator_url
+    found = cli("doctor", "--json", STRONGROOM_SCHEMA_URL=schema_url).json()["findings"]
+    assert [(f["check"], f["object"]) for f in found] == [("expiry", "2 tenants")]
+    assert "strongroom retention expire" in found[0]["hint"]
+    assert cli("retention", "expire", "--json").json()["expired"][1]["expired"] == 1
+    done = cli("retention", "expire", "--json", STRONGROOM_TENANT="").json()["expired"]
+    assert [(one["kind"], one["expired"], one["has_more"]) for one in done] == [
+        ("framework_records", 0, False),
+        ("memories", 1, False),
+        ("tool_outputs", 0, False),
+    ]
+    assert "memories" in cli("retention", "expire", STRONGROOM_TENANT="").out
+    assert "0 records not deleted" in cli("health").out
+    assert cli("doctor", STRONGROOM_SCHEMA_URL=schema_url).code == 0

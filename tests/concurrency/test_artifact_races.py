@@ -107,7 +107,7 @@ def test_a_writer_while_the_conversation_is_deleted_b83(
 
 
 def test_a_sweep_while_a_run_begins(stage: Stage) -> None:
-    """Expiring and starting a run take turns: what a run may still point at stays."""
+    """Expiring passes over a conversation that is written to: what a run may still point at stays."""
     for number in range(ROUNDS):
         stage.a.run(
             "select * from strongroom.put_tool_output('acme', 'talk', p_text => %s,"
@@ -116,8 +116,7 @@ def test_a_sweep_while_a_run_begins(stage: Stage) -> None:
         )
         with stage.a.transaction():
             ((run,),) = stage.a.run("select id from strongroom.create_run('acme', 'talk')")
-            sweep = stage.b.start("select * from strongroom.expire_tool_outputs('acme')")
-            stage.see_waiting(stage.b, stage.a)
-        assert sweep.result() == [(0,)]
+            assert stage.b.run("select * from strongroom.expire_tool_outputs('acme')") == [(0,)]
+        assert stage.b.run("select * from strongroom.expire_tool_outputs('acme')") == [(0,)]
         stage.a.run("select * from strongroom.request_run_cancel('acme', %s)", run)
         assert stage.b.run("select * from strongroom.expire_tool_outputs('acme')") == [(1,)]

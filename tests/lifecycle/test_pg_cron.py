@@ -1,4 +1,4 @@
-"""Where the server has pg_cron, the database sweeps and seals by itself."""
+"""Where the server has pg_cron, the database sweeps, expires and seals by itself."""
 
 from __future__ import annotations
 
@@ -38,29 +38,38 @@ def test_pg_cron_sweeps_what_policies_say_and_seals_the_audit(servers: ServerPar
                 "select strongroom.create_tenant('acme', 'Acme')",
                 "select strongroom.create_conversation('acme', 'ada', 'talk')",
                 "select strongroom.set_retention_policy('acme', 'conversations', 0, 0)",
+                (
+                    'select strongroom.put_memory(\'acme\', \'ada\', \'{"id": "old", "text": "Likes tea.",'
+                    ' "source": "extracted", "expires_at": "2020-01-01T00:00:00Z"}\')'
+                ),
             ):
                 host.execute(statement.encode())
         with database.connect(user=database.migrator) as owner:
             jobs = [
                 owner.execute(
                     "select strongroom_private.schedule_retention('* * * * *'),"
-                    " strongroom_private.schedule_audit_seals('* * * * *')"
+                    " strongroom_private.schedule_audit_seals('* * * * *'),"
+                    " strongroom_private.schedule_expiry('* * * * *')"
                 ).fetchone()
                 for _ in range(2)
             ]
         assert jobs[0] == jobs[1], "a repeat must not schedule a second job"
         assert jobs[0] is not None
-        assert len({*jobs[0]}) == 2
+        assert len({*jobs[0]}) == 3
 
         def swept() -> bool:
             return query(
                 database,
-                "select p.swept_at is not null, exists (select from strongroom.audit_seals)"
-                " from strongroom.retention_policies as p",
-            ) == [(True, True)]
+                "select p.swept_at is not null, exists (select from strongroom.audit_seals),"
+                " exists (select from strongroom.memories) from strongroom.retention_policies as p",
+            ) == [(True, True, False)]
 
         try:
-            eventually(swept, "the policy was swept, and the audit sealed", timeout=90)
+            eventually(
+                swept,
+                "the policy was swept, the audit sealed, and what had expired is gone",
+                timeout=90,
+            )
         except AssertionError:
             told = query(database, "select status, return_message from cron.job_run_details")
             pytest.fail(f"{told}\n{server.log[-2000:]}")

@@ -115,6 +115,10 @@ DAMAGES = [
         "grant execute on function strongroom_private.list_tenants_to_seal to authenticated",
     ),
     (
+        "workers_are_handed_work_of_all_tenants_and_see_nothing_else",
+        "grant execute on function strongroom_private.list_tenants_to_expire to authenticated",
+    ),
+    (
         "bytes_are_removed_when_nothing_refers_to_them",
         """
         drop trigger release_file_versions_blob_key_when_deleted on strongroom.file_versions

@@ -19,8 +19,12 @@ from strongroom.transports.psycopg import Connection
 
 OLDEST_SERVER = 15
 PATIENCE = dt.timedelta(days=1)
-"""How long an audit event may wait to be sealed."""
+"""How long an audit event may wait to be sealed, and what has expired to be deleted."""
 _ROUNDS = 4
+_WAITING = (
+    ("audits_to_seal", "audit_unsealed_since", "strongroom_private.list_tenants_to_seal()"),
+    ("tenants_to_expire", "expired_since", "strongroom_private.list_tenants_to_expire()"),
+)
 
 _ROLE_FACTS = """
 select
@@ -81,6 +85,7 @@ async def diagnose(owner: Owner, timeout: float) -> Diagnosis:  # noqa: ASYNC109
         findings += _role_findings(facts)
         findings += _pooler_findings(owner, facts)
         findings += _audit_findings(facts)
+        findings += _expiry_findings(facts)
     return Diagnosis(facts, tuple(findings))
 
 
@@ -111,8 +116,9 @@ async def _connection_facts(owner: Owner, timeout: float) -> dict[str, Any]:  # 
         version = connection.info.server_version
         facts["server"] = f"{version // 10_000}.{version % 10_000}"
         facts["caller"] = await _caller_kind(connection) if facts["schema_installed"] else None
-        unsealed = await _unsealed(connection) if facts["caller"] == "host" else (0, None)
-        facts["audits_to_seal"], facts["audit_unsealed_since"] = unsealed
+        for tenants, since, call in _WAITING:
+            found = await _waiting(connection, call) if facts["caller"] == "host" else (0, None)
+            facts[tenants], facts[since] = found
     facts["pooler"] = await find_pooler(owner.host_url, timeout)
     return facts
 
@@ -126,11 +132,10 @@ async def _caller_kind(connection: Connection) -> str | None:
     return row[0] if row else None
 
 
-async def _unsealed(connection: Connection) -> tuple[int, dt.datetime | None]:
+async def _waiting(connection: Connection, call: str) -> tuple[int, dt.datetime | None]:
+    query = f"select count(distinct t.tenant_id), min(t.oldest_at) from {call} as t"
     try:
-        cursor = await connection.execute(
-            "select count(*), min(t.oldest_at) from strongroom_private.list_tenants_to_seal() as t"
-        )
+        cursor = await connection.execute(query.encode())
         row = await cursor.fetchone()
     except (psycopg.errors.UndefinedFunction, psycopg.errors.InsufficientPrivilege):
         return 0, None  # The findings about the schema say why.
@@ -146,6 +151,18 @@ def _audit_findings(facts: dict[str, Any]) -> Iterator[Finding]:
             f"events wait to be sealed since {since:%Y-%m-%d %H:%M}: nobody seals the audit",
             "Run `strongroom audit seal` from a scheduler, without a tenant; or, where the server has"
             " pg_cron, call strongroom_private.schedule_audit_seals() as the schema's owner.",
+        )
+
+
+def _expiry_findings(facts: dict[str, Any]) -> Iterator[Finding]:
+    since = facts["expired_since"]
+    if since is not None and dt.datetime.now(dt.UTC) - since > PATIENCE:
+        yield _finding(
+            "expiry",
+            f"{facts['tenants_to_expire']} tenants",
+            f"records that have expired wait to be deleted since {since:%Y-%m-%d %H:%M}: nobody does it",
+            "Run `strongroom retention expire` from a scheduler, without a tenant; or, where the server"
+            " has pg_cron, call strongroom_private.schedule_expiry() as the schema's owner.",
         )
 
 

@@ -23,8 +23,8 @@ async def health(
     """Say whether the store works: version, role, capabilities, warnings. For health checks.
 
     With a tenant also its runs: how many wait, since when, and how many lost their worker; its uploads
-    that are pending, the bytes that are to be removed, whether its retention is swept, and since when
-    its audit waits to be sealed.
+    that are pending, the bytes that are to be removed, whether its retention is swept, what has expired
+    and is still there, and since when its audit waits to be sealed.
 
     Exit code 0 when it is well, 1 with warnings, 3 when the database cannot be reached.
     """
@@ -80,6 +80,10 @@ def _print_health(state: Health) -> None:
             if kept.policies
             else "no policy: everything is kept"
         )
+    if state.expiry is not None:
+        gone = state.expiry
+        oldest = f", the oldest since {moment(gone.oldest_at)}" if gone.oldest_at else ""
+        shown["expired"] = f"{gone.expired} records not deleted{oldest}"
     if state.audit is not None:
         audit = state.audit
         oldest = f", the oldest since {moment(audit.oldest_at)}" if audit.oldest_at else ""

@@ -14,7 +14,7 @@ from strongroom.cli.exits import Exit, command
 from strongroom.cli.opening import open_store, require_tenant
 from strongroom.cli.output import console, moment, printable, table, write_json
 from strongroom.errors import InvalidArgument
-from strongroom.retention import sweep_until_done
+from strongroom.retention import expire_until_done, sweep_until_done
 
 app = typer.Typer(help="How long records are kept.", no_args_is_help=True)
 
@@ -222,4 +222,29 @@ async def sweep(
     console().print(listing if done else "No policy is due.")
     if dry_run and done:
         console().print("Nothing was changed.")
+    return Exit.OK
+
+
+@app.command("expire")
+@command
+async def expire(
+    tenant: options.Tenant = None,
+    url: options.Url = None,
+    pooler: options.Pooler = None,
+    timeout: options.Timeout = 300.0,  # noqa: ASYNC109 (an option)
+    as_json: options.AsJson = False,
+) -> Exit:
+    """Delete what was given an expires_at that has passed, step by step, until nothing is left.
+
+    Without a tenant: of all tenants, for a scheduler.
+    """
+    async with open_store(url, pooler=pooler, timeout=timeout, tenant_id=tenant) as store:
+        done = await expire_until_done(store, tenant_id=tenant)
+    if as_json:
+        write_json({"expired": done})
+        return Exit.OK
+    listing = table("Kind", "Deleted", "Locked by others")
+    for one in done:
+        listing.add_row(Text(one.kind), str(one.expired), "some" if one.has_more else "-")
+    console().print(listing)
     return Exit.OK

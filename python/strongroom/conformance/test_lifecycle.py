@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+import datetime as dt
+from typing import Any, TypedDict
 
 import pytest
 
@@ -37,10 +38,16 @@ from strongroom.errors import (
     InvalidArgument,
     LimitExceeded,
     NotFound,
+    PermissionDenied,
     StrongroomError,
+    TenantMismatch,
     VersionConflict,
 )
-from strongroom.models import Conversation, NewChunk, NewTopicEvent
+from strongroom.models import Conversation, ExpiryQueue, NewChunk, NewTopicEvent
+from strongroom.retention import EXPIRY_JOB, expire_until_done, run_expiry_job
+
+PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+FUTURE = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 
 # Erasing a person
 
@@ -575,6 +582,83 @@ async def test_health_says_how_far_retention_has_come(adapter: Adapter) -> None:
     state = (await store.health(tenant_id=tenant_id)).retention
     assert state is not None
     assert state.swept_at is not None
+
+
+async def _expiring(store: Ports, tenant_id: str, count: int) -> str:
+    """Make count records of each kind that have expired, and one that has not; return the talk's id."""
+    talk = await new_talk(store, tenant_id)
+    for number in range(count + 1):
+        at = PAST + dt.timedelta(minutes=number) if number < count else FUTURE
+        await store.tool_outputs.put(
+            tenant_id=tenant_id, conversation_id=talk.id, text=f"{number}", expires_at=at
+        )
+        await store.principal_memory.put(
+            tenant_id=tenant_id,
+            principal_id=OWNER,
+            text=f"{number}",
+            source="extracted",
+            expires_at=at,
+        )
+    return talk.id
+
+
+async def _expired(store: Ports, **of: Any) -> tuple[dict[str, int], set[str]]:
+    done = await store.lifecycle.expire(**of)
+    assert [one.kind for one in done] == ["framework_records", "memories", "tool_outputs"]
+    return {one.kind: one.expired for one in done}, {one.kind for one in done if one.has_more}
+
+
+async def test_what_has_expired_goes_in_bounded_steps_the_oldest_first(adapter: Adapter) -> None:
+    store = adapter.store
+    tenant_id = await new_tenant(store)
+    await _expiring(store, tenant_id, 2)
+    waiting = await store.lifecycle.expiry_queue(tenant_id=tenant_id)
+    assert (waiting.expired, waiting.oldest_at) == (4, PAST)
+    assert (await store.health(tenant_id=tenant_id)).expiry == waiting
+    nothing = {"framework_records": 0, "memories": 0, "tool_outputs": 0}
+    of = {"tenant_id": tenant_id}
+    done, more = await _expired(store, **of, limit=3)
+    assert done == nothing | {"memories": 2, "tool_outputs": 1}
+    assert more == {"tool_outputs"}
+    assert await _expired(store, **of, limit=3) == (nothing | {"tool_outputs": 1}, set())
+    assert await _expired(store, **of) == (nothing, set())
+    assert await store.lifecycle.expiry_queue(tenant_id=tenant_id) == ExpiryQueue(
+        expired=0, oldest_at=None
+    )
+
+
+async def test_what_has_expired_of_all_tenants_goes_but_where_they_rest(adapter: Adapter) -> None:
+    store = adapter.store
+    tenants = [await new_tenant(store) for _ in range(3)]
+    talks = {tenant_id: await _expiring(store, tenant_id, 2) for tenant_id in tenants}
+    one, busy, asleep = tenants
+    # What a run may still point at stays; nor does anything change in a suspended tenant.
+    run = await store.runs.create(tenant_id=busy, conversation_id=talks[busy])
+    await store.tenants.suspend(tenant_id=asleep, expected_version=1)
+    await expire_until_done(store, limit=3)
+    assert [
+        (await store.lifecycle.expiry_queue(tenant_id=tenant_id)).expired for tenant_id in tenants
+    ] == [0, 0, 4]
+    kept = [
+        len((await store.tool_outputs.list(tenant_id=tenant_id, conversation_id=talk)).items)
+        for tenant_id, talk in talks.items()
+    ]
+    assert kept == [1, 3, 3]
+    await store.runs.request_cancel(tenant_id=busy, run_id=run.id)
+    assert (await store.lifecycle.expiry_queue(tenant_id=busy)).expired == 2
+    with pytest.raises(PermissionDenied):
+        await store.lifecycle.expire(tenant_id=asleep)
+    with pytest.raises(NotFound):
+        await store.lifecycle.expire(tenant_id="nobody's")
+    with pytest.raises(LimitExceeded):
+        await store.lifecycle.expire(limit=501)
+    if "transactions" in adapter.capabilities:
+        async with store.unit_of_work(tenant_id=busy) as uow:
+            with pytest.raises(TenantMismatch):
+                await uow.lifecycle.expire()
+            assert (await _expired(uow, tenant_id=busy))[0]["tool_outputs"] == 2
+    job = await store.jobs.enqueue(tenant_id=one, kind=EXPIRY_JOB)
+    assert all(step.expired == 0 for step in await run_expiry_job(store, job))
 
 
 async def test_a_sweep_needs_its_tenant(adapter: Adapter) -> None:

@@ -428,10 +428,11 @@ def _passes(content: JsonValue, condition: dict[str, Any]) -> bool:
     return bool((value >= wanted) if operator == "gte" else (value <= wanted))
 
 
-def expire_records(tables: Tables, *, limit: int) -> int:
-    """Delete what has expired."""
-    check_writable(tables)
-    gone = sorted(
+def expired_records(
+    tables: Tables,
+) -> list[tuple[dt.datetime, FrameworkSession, FrameworkRecord]]:
+    """Return what has expired, the oldest first, with its session."""
+    return sorted(
         (
             (stored.record.expires_at, session, stored.record)
             for session in tables.framework_sessions.values()
@@ -439,7 +440,13 @@ def expire_records(tables: Tables, *, limit: int) -> int:
             if is_expired(tables, stored) and stored.record.expires_at is not None
         ),
         key=lambda one: one[0],
-    )[:limit]
+    )
+
+
+def expire_records(tables: Tables, *, limit: int) -> int:
+    """Delete what has expired."""
+    check_writable(tables)
+    gone = expired_records(tables)[:limit]
     for _, session, record in gone:
         drop_records(tables, session, [record])
     return len(gone)

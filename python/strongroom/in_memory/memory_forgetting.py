@@ -114,14 +114,19 @@ def read_memory_status(tables: Tables, *, principal_id: str, viewer_id: str | No
     )
 
 
-def expire_memories(tables: Tables, *, limit: int) -> int:
-    """Delete facts whose time has passed, the oldest first."""
-    check_writable(tables)
-    overdue = [
+def expired_memories(tables: Tables) -> list[tuple[dt.datetime, tuple[str, str]]]:
+    """Return where facts are whose time has passed, the oldest first."""
+    return sorted(
         (stored.record.expires_at or _EPOCH, place)
         for place, stored in tables.facts.items()
         if not is_living(stored.record)
-    ]
-    for _, place in sorted(overdue)[:limit]:
+    )
+
+
+def expire_memories(tables: Tables, *, limit: int) -> int:
+    """Delete facts whose time has passed, the oldest first."""
+    check_writable(tables)
+    overdue = expired_memories(tables)[:limit]
+    for _, place in overdue:
         del tables.facts[place]
-    return len(overdue[:limit])
+    return len(overdue)

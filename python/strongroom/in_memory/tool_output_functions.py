@@ -164,15 +164,20 @@ def list_tool_outputs(
     )
 
 
+def expired_tool_outputs(tables: Tables) -> list[tuple[dt.datetime, tuple[str, str]]]:
+    """Return where outputs are that have expired, of conversations without an unfinished run."""
+    now = moment()
+    busy = {run.record.conversation_id for run in tables.runs.values() if not run.record.is_final}
+    return [
+        (output.expires_at, key)
+        for key, output in tables.tool_outputs.items()
+        if output.expires_at is not None and output.expires_at <= now and key[0] not in busy
+    ]
+
+
 def expire_tool_outputs(tables: Tables, *, limit: int) -> int:
     """Delete what has expired where no run is unfinished; return how many."""
     check_writable(tables)
-    now = moment()
-    busy = {run.record.conversation_id for run in tables.runs.values() if not run.record.is_final}
-    due = sorted(
-        key
-        for key, output in tables.tool_outputs.items()
-        if output.expires_at is not None and output.expires_at <= now and key[0] not in busy
-    )[:limit]
+    due = sorted(key for _, key in expired_tool_outputs(tables))[:limit]
     drop_tool_outputs(tables, lambda output: (output.conversation_id, output.id) in due)
     return len(due)

@@ -122,6 +122,8 @@ from strongroom.models.lifecycle import (
     DeletedRows,
     DeletionReceipt,
     ErasureReceipt,
+    ExpiredRecords,
+    ExpiryQueue,
     RetentionPolicy,
     SweptRecords,
 )
@@ -289,6 +291,8 @@ __all__ = [
     "EvaluationRun",
     "EvaluationRunCase",
     "ExecutionContext",
+    "ExpiredRecords",
+    "ExpiryQueue",
     "FailedBlobRemoval",
     "FailedRun",
     "FailedRunMessages",

@@ -9,6 +9,7 @@ from strongroom.models.audit import AuditQueue
 from strongroom.models.base import Record
 from strongroom.models.blobs import BlobRemovalQueue
 from strongroom.models.files import FileQueue
+from strongroom.models.lifecycle import ExpiryQueue
 from strongroom.models.runs import RunQueue
 
 Capability = Literal[
@@ -73,6 +74,7 @@ class Health(Record):
         files: how many of its uploads are pending, and since when, when a tenant was named.
         blob_removals: how many of its keys wait for their bytes to be removed, when a tenant was named.
         retention: how many of its policies no sweep has finished for a day, when a tenant was named.
+        expiry: how many of its records have expired and are still there, when a tenant was named.
         audit: how many events of its audit are not sealed, and since when, when a tenant was named.
         warnings: what someone should look at, each with what to do.
     """
@@ -88,6 +90,7 @@ class Health(Record):
     files: FileQueue | None = None
     blob_removals: BlobRemovalQueue | None = None
     retention: RetentionState | None = None
+    expiry: ExpiryQueue | None = None
     audit: AuditQueue | None = None
     warnings: tuple[str, ...] = ()
 

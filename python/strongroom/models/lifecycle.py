@@ -81,6 +81,32 @@ class RetentionPolicy(Record):
     updated_at: Timestamp
 
 
+class ExpiredRecords(Record):
+    """What one bounded step of expiry did with one kind, in all tenants that it served.
+
+    Attributes:
+        kind: ``framework_records``, ``memories`` or ``tool_outputs``.
+        expired: records that are deleted.
+        has_more: whether more is left; also where somebody else has it locked.
+    """
+
+    kind: Id
+    expired: int
+    has_more: bool
+
+
+class ExpiryQueue(Record):
+    """Which of a tenant's records have expired and are still there.
+
+    Attributes:
+        expired: how many.
+        oldest_at: since when the one that waits longest has expired; None where nothing waits.
+    """
+
+    expired: int
+    oldest_at: Timestamp | None
+
+
 class SweptRecords(Record):
     """What one bounded step of a sweep did with one kind.
 

@@ -9,6 +9,8 @@ from strongroom.models.lifecycle import (
     DeletionAction,
     DeletionReceipt,
     ErasureReceipt,
+    ExpiredRecords,
+    ExpiryQueue,
     KeepSeconds,
     RetentionPolicy,
     SweptRecords,
@@ -134,3 +136,17 @@ class SqlLifecycleStore(SqlStore):
                 SweptRecords, "sweep_retention", tenant_id=tenant_id, limit=limit, dry_run=dry_run
             )
         )
+
+    @port_method
+    async def expire(
+        self, *, tenant_id: Id | None = None, limit: Limit = 500
+    ) -> tuple[ExpiredRecords, ...]:
+        """See the port."""
+        return tuple(
+            await self._rows(ExpiredRecords, "expire_records", tenant_id=tenant_id, limit=limit)
+        )
+
+    @port_method
+    async def expiry_queue(self, *, tenant_id: Id) -> ExpiryQueue:
+        """See the port."""
+        return await self._one(ExpiryQueue, "read_expiry_queue", tenant_id=tenant_id)

@@ -1,7 +1,8 @@
 # Written by scripts/generate_sync.py from strongroom/retention.py: change that, and run `make generate`.
-"""Retention as a job: sweep a tenant until nothing that its policies say is left to do.
+"""Retention and expiry, in steps until nothing is left to do, of all tenants, or as jobs of one.
 
-Enqueue it like any other job, and call :func:`run_retention_job` where a worker claims one of its kind:
+Enqueue one like any other job, and call :func:`run_retention_job` or :func:`run_expiry_job` where a worker
+claims one of its kind:
 
     await store.jobs.enqueue(tenant_id="acme", kind=RETENTION_JOB, dedupe_key=RETENTION_JOB)
 """

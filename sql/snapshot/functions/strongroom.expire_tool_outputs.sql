@@ -29,12 +29,14 @@ begin
         order by o.conversation_id
         limit p_limit
     loop
-        -- The race: a run begins, or an output is put again, in this moment. Both take this lock.
+        -- The race: a run begins, or an output is put again, in this moment. Both take this lock,
+        -- and who has it already goes on. Nobody waits, so no sweep is part of a deadlock.
         perform
         from strongroom.conversations as c
         where c.tenant_id = p_tenant_id
             and c.id = v_conversation_id
-        for no key update;
+        for no key update skip locked;
+        continue when not found;
         delete from strongroom.tool_outputs as o
         where o.tenant_id = p_tenant_id
             and o.conversation_id = v_conversation_id
@@ -63,7 +65,7 @@ end
 $function$;
 
 comment on function strongroom.expire_tool_outputs(text, integer) is
-    'Delete what has expired, at most p_limit, and schedule the removal of its blobs; returns how many. Nothing goes from a conversation that has an unfinished run: its messages may still point at it. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+    'Delete what has expired, at most p_limit, and schedule the removal of its blobs; returns how many. Nothing goes from a conversation that has an unfinished run: its messages may still point at it. Passes over conversations that somebody else is writing to. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
 
 grant execute on function strongroom.expire_tool_outputs to service_role;
 grant execute on function strongroom.expire_tool_outputs to strongroom_host;

@@ -100,9 +100,9 @@ comment on policy host_inserts on strongroom.framework_records is
 
 create policy host_reads on strongroom.framework_records
     for select
-    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted));
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND ( SELECT strongroom_private.is_trusted() AS is_trusted) OR ( SELECT strongroom_private.is_dispatching() AS is_dispatching));
 comment on policy host_reads on strongroom.framework_records is
-    'Hosts.';
+    'Hosts; and the dispatcher.';
 
 create policy host_updates on strongroom.framework_records
     for update

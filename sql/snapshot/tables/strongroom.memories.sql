@@ -144,9 +144,9 @@ comment on policy host_updates on strongroom.memories is
 
 create policy principals_read_their_own on strongroom.memories
     for select
-    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR principal_id = (( SELECT strongroom_private.current_principal() AS current_principal))));
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR principal_id = (( SELECT strongroom_private.current_principal() AS current_principal))) OR ( SELECT strongroom_private.is_dispatching() AS is_dispatching));
 comment on policy principals_read_their_own on strongroom.memories is
-    'A host reads the bound tenant''s facts, a user only their own.';
+    'A host reads the bound tenant''s facts, a user only their own; and the dispatcher.';
 
 grant select on table strongroom.memories to authenticated;
 grant select, insert, update, delete on table strongroom.memories to service_role;

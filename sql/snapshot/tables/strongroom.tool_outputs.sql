@@ -93,9 +93,9 @@ alter table strongroom.tool_outputs force row level security;
 
 create policy readers_read on strongroom.tool_outputs
     for select
-    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR strongroom_private.may_read_conversation(tenant_id, conversation_id)));
+    using (tenant_id = (( SELECT strongroom_private.current_tenant() AS current_tenant)) AND (( SELECT strongroom_private.is_trusted() AS is_trusted) OR strongroom_private.may_read_conversation(tenant_id, conversation_id)) OR ( SELECT strongroom_private.is_dispatching() AS is_dispatching));
 comment on policy readers_read on strongroom.tool_outputs is
-    'As the conversation.';
+    'As the conversation; and the dispatcher.';
 
 create policy trusted_deletes on strongroom.tool_outputs
     for delete

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from strongroom.ids import new_id
+from strongroom.in_memory.base import check_writable
 from strongroom.in_memory.erasure import erase_principal, list_receipts
+from strongroom.in_memory.expiry import KINDS, expire_kind, expired_since, read_expiry_queue
 from strongroom.in_memory.retention import list_policies, remove_policy, set_policy, sweep
 from strongroom.models.base import Id, Version
 from strongroom.models.lifecycle import (
     DeletionReceipt,
     ErasureReceipt,
+    ExpiredRecords,
+    ExpiryQueue,
     KeepSeconds,
     RetentionPolicy,
     SweptRecords,
@@ -107,3 +113,37 @@ class MemoryLifecycleStore(MemoryPort):
                 tenant, sweep, limit=limit, only_if_due=tenant_id is None, dry_run=dry_run
             )
         return tuple(done)
+
+    @port_method
+    def expire(
+        self, *, tenant_id: Id | None = None, limit: Limit = 500
+    ) -> tuple[ExpiredRecords, ...]:
+        """See the port."""
+        counts = dict.fromkeys(KINDS, 0)
+        for _, tenant, kind in self._expired(tenant_id):
+            left = limit - sum(counts.values())
+            if left:
+                counts[kind] += self._write(tenant, expire_kind, kind=kind, limit=left)
+        more = {kind for *_, kind in self._expired(tenant_id)}
+        return tuple(
+            ExpiredRecords(kind=kind, expired=count, has_more=kind in more)
+            for kind, count in counts.items()
+        )
+
+    def _expired(self, tenant_id: str | None) -> list[tuple[dt.datetime, str, str]]:
+        if tenant_id is None:
+            tenants = self._session.writable_tenants()
+        else:
+            tenants = [tenant_id]
+            self._write(tenant_id, check_writable)
+        found = [
+            (since, tenant, kind)
+            for tenant in tenants
+            for kind, since in (self._read(tenant, expired_since)).items()
+        ]
+        return sorted(found)
+
+    @port_method
+    def expiry_queue(self, *, tenant_id: Id) -> ExpiryQueue:
+        """See the port."""
+        return self._read(tenant_id, read_expiry_queue)

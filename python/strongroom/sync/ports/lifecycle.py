@@ -9,6 +9,8 @@ from strongroom.models.base import Id
 from strongroom.models.lifecycle import (
     DeletionReceipt,
     ErasureReceipt,
+    ExpiredRecords,
+    ExpiryQueue,
     KeepSeconds,
     RetentionPolicy,
     SweptRecords,
@@ -157,5 +159,50 @@ class LifecycleStore(Protocol):
             NotFound: SR010, no such tenant.
 
         SQL: ``strongroom.sweep_retention``
+        """
+        ...
+
+    def expire(
+        self, *, tenant_id: Id | None = None, limit: Limit = 500
+    ) -> tuple[ExpiredRecords, ...]:
+        """Do one bounded step of deleting what has an expires_at that has passed.
+
+        :func:`strongroom.retention.expire_until_done` repeats it. Facts and records of frameworks are hidden
+        from that moment on anyway; tool outputs wait for the end of their conversation's unfinished runs.
+        What others have locked, suspended tenants, and one that is being purged are passed over.
+
+        Args:
+            tenant_id: the tenant; None: all tenants, the one that waits longest first.
+            limit: records of all kinds together, 1..500.
+
+        Returns:
+            An item per kind. A step that deletes nothing is the last one, whatever it says of more.
+
+        Raises:
+            NotFound: SR010, no such tenant.
+            TenantMismatch: SR021, without a tenant inside a unit of work, which serves one.
+
+        SQL: ``strongroom.expire_records``
+
+        Example:
+            >>> import strongroom.sync
+            >>> def main() -> int:
+            ...     with strongroom.sync.connect("memory:") as store:
+            ...         store.tenants.create(tenant_id="acme", name="Acme")
+            ...         talk = store.conversations.create(tenant_id="acme", owner_id="ada")
+            ...         store.tool_outputs.put(
+            ...             tenant_id="acme", conversation_id=talk.id, text="4 parcels",
+            ...             expires_at="2020-01-01T00:00:00Z",
+            ...         )
+            ...         return sum(one.expired for one in store.lifecycle.expire())
+            >>> main()
+            1
+        """
+        ...
+
+    def expiry_queue(self, *, tenant_id: Id) -> ExpiryQueue:
+        """Return how much has expired and is still there, and since when: is anybody deleting it?
+
+        SQL: ``strongroom.read_expiry_queue``
         """
         ...

@@ -9,6 +9,8 @@ from strongroom.models.lifecycle import (
     DeletedRows,
     DeletionReceipt,
     ErasureReceipt,
+    ExpiredRecords,
+    ExpiryQueue,
     KeepSeconds,
     RetentionPolicy,
     SweptRecords,
@@ -124,3 +126,15 @@ class SqlLifecycleStore(SqlStore):
                 SweptRecords, "sweep_retention", tenant_id=tenant_id, limit=limit, dry_run=dry_run
             )
         )
+
+    @port_method
+    def expire(
+        self, *, tenant_id: Id | None = None, limit: Limit = 500
+    ) -> tuple[ExpiredRecords, ...]:
+        """See the port."""
+        return tuple(self._rows(ExpiredRecords, "expire_records", tenant_id=tenant_id, limit=limit))
+
+    @port_method
+    def expiry_queue(self, *, tenant_id: Id) -> ExpiryQueue:
+        """See the port."""
+        return self._one(ExpiryQueue, "read_expiry_queue", tenant_id=tenant_id)
