@@ -30,7 +30,7 @@ from strongroom.handler_errors import RetryLater, call_handler, error_object
 from strongroom.handlers import check_options, check_worker
 from strongroom.infrastructure.bullmq_jobs import BullMQJobDispatcher, bullmq_queue_name
 from strongroom.infrastructure.extras import import_extra
-from strongroom.infrastructure.tasks import end_task
+from strongroom.infrastructure.tasks import HANDLER_SECONDS, end_task, handler_ends
 from strongroom.models.jobs import Job
 from strongroom.worker import DurableWorker
 
@@ -178,6 +178,10 @@ class BullMQWorker:
         finally:
             if tasks:
                 await asyncio.wait(tasks, timeout=self.grace_seconds)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks, timeout=HANDLER_SECONDS + 1)
             for task in [*tasks]:
                 await end_task(task)
 
@@ -281,9 +285,9 @@ class BullMQWorker:
         handling = asyncio.create_task(call_handler(self.handler, job))
         beating = asyncio.create_task(self._beat(mine, handling))
         try:
-            await handling
+            await asyncio.shield(handling)
         except asyncio.CancelledError:
-            if not beating.done():
+            if not handling.done() or not beating.done():
                 raise
             self.counts.lost += 1  # the heartbeat has found that the claim is lost
         except Exception as error:  # noqa: BLE001 (whatever a handler raises ends its job, not the worker)
@@ -293,9 +297,9 @@ class BullMQWorker:
         else:
             await self._end("completed", mine)
         finally:
-            handling.cancel()
+            await handler_ends(handling, f"job {job.id}")
             beating.cancel()
-            await asyncio.gather(handling, beating, return_exceptions=True)
+            await asyncio.gather(beating, return_exceptions=True)
 
     async def _end(self, how: str, mine: dict[str, Any], **more: Any) -> None:
         try:

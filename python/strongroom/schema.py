@@ -11,7 +11,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from strongroom import drift
-from strongroom.errors import InvalidArgument, SchemaVersionError, StrongroomError
+from strongroom.errors import (
+    InvalidArgument,
+    PermissionDenied,
+    SchemaVersionError,
+    StrongroomError,
+)
 from strongroom.migrations import Migration, load_migrations, sql_folder
 from strongroom.models.health import Finding, SchemaChange, SchemaMode
 from strongroom.transports.psycopg import Connection, cursor_of, translated
@@ -20,6 +25,11 @@ Connect = Callable[[], AbstractAsyncContextManager[Connection]]
 
 LOCK_SECONDS = 60
 """How long a migration waits for another one, or for a table that is in use, before it gives up."""
+
+OWNER_HINT = (
+    "Connect as the role that owns the schema (on the command line --schema-url, in connect() schema_url);"
+    " before the first migration, as one that may create schemas in this database."
+)
 
 
 def _fingerprint() -> drift.Fingerprint:
@@ -42,7 +52,7 @@ class SqlSchemaManager:
             async with self._connect() as connection:
                 return await _current_version(connection)
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
 
     def target_version(self) -> int:
         """Return the newest migration that this package carries."""
@@ -57,7 +67,7 @@ class SqlSchemaManager:
                 skipped = await _skipped(connection) if version else {}
                 able = bool(skipped) and await _can_have_pgvector(connection)
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
         self._refuse_newer(version)
         differences = (
             SchemaChange(
@@ -99,7 +109,7 @@ class SqlSchemaManager:
                 version = await _current_version(connection)
                 return await _skipped(connection) if version else {}
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
 
     async def apply(self) -> None:
         """Run what is missing, one migration a transaction; a second applier waits and finds it done.
@@ -111,7 +121,7 @@ class SqlSchemaManager:
                 async with self._connect() as connection:
                     await _apply(connection, migration)
             except (psycopg.Error, OSError) as error:
-                raise translated(error) from error
+                raise _told(error) from error
         self._refuse_newer(await self.current_version())
 
     async def downgrade(self, *, to_version: int, allow_data_loss: bool = False) -> None:
@@ -129,7 +139,7 @@ class SqlSchemaManager:
                     async with self._connect() as connection:
                         await _take_back(connection, migration, allow_data_loss=allow_data_loss)
                 except (psycopg.Error, OSError) as error:
-                    raise translated(error) from error
+                    raise _told(error) from error
 
     async def diagnose(self) -> tuple[Finding, ...]:
         """Return what is wrong with the database: pending or drifted objects, and its own findings."""
@@ -161,7 +171,7 @@ class SqlSchemaManager:
                     )
                     rows += await cursor.fetchall()
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
         findings += [Finding(check=r[0], object=r[1], problem=r[2], hint=r[3]) for r in rows]
         return tuple(findings)
 
@@ -320,5 +330,15 @@ async def _run(connection: Connection, script: str, name: str) -> None:
         raise SchemaVersionError(
             f"{name} failed and was rolled back: {ours.message}",
             detail=fields,
-            hint="Mend the cause and apply again; the database has the last whole version.",
+            hint=OWNER_HINT
+            if isinstance(ours, PermissionDenied)
+            else "Mend the cause and apply again; the database has the last whole version.",
         ) from error
+
+
+def _told(error: psycopg.Error | OSError) -> StrongroomError:
+    """Return ours for an error; who may not is told which role may, and not how to become a host."""
+    ours: StrongroomError = translated(error)
+    if isinstance(ours, PermissionDenied):
+        return PermissionDenied(ours.message, detail=ours.detail, hint=OWNER_HINT)
+    return ours

@@ -36,7 +36,7 @@ from strongroom.handler_errors import (
     text_of,
 )
 from strongroom.handlers import check_options, check_worker
-from strongroom.infrastructure.tasks import end_task
+from strongroom.infrastructure.tasks import end_task, handler_ends
 from strongroom.models.base import JsonObject
 from strongroom.models.json_values import replace_unstorable
 from strongroom.models.messages import NewMessage
@@ -81,6 +81,8 @@ class DurableWorker:
         grace_seconds: how long ``stop`` lets handlers finish before it gives their runs back.
         tenant_id: serve only this tenant.
         worker_id: who holds the claims.
+        counts: what was done so far.
+        unending: handlers that swallowed their cancellation; they go on, and their claims end with the lease.
 
     Example:
         >>> import asyncio, strongroom
@@ -113,6 +115,7 @@ class DurableWorker:
         default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{random.randrange(10**6)}"  # noqa: S311
     )
     counts: WorkerCounts = field(default_factory=WorkerCounts)
+    unending: set[asyncio.Task[TurnResult]] = field(default_factory=set)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _last_tenant_id: str | None = None
@@ -163,7 +166,10 @@ class DurableWorker:
         return self.counts
 
     def stop(self) -> None:
-        """Claim no more; ``run_forever`` returns when what is held is finished or given back."""
+        """Claim no more; ``run_forever`` returns when what is held is finished or given back.
+
+        A handler that is cancelled and does not end within five seconds is waited for no more.
+        """
         self._stopping.set()
 
     async def work_on(self, run: Run) -> None:
@@ -257,9 +263,16 @@ class DurableWorker:
             self.counts.lost += 1
             log.warning("run %s could not be ended, and will be claimed again: %s", run.id, error)
         finally:
-            for task in (handling, beating):
-                task.cancel()
-            await asyncio.gather(handling, beating, return_exceptions=True)
+            await self._has_ended(handling, run)
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+
+    async def _has_ended(self, handling: asyncio.Task[TurnResult], run: Run) -> bool:
+        """Let a handler end, and say whether it has; nobody waits twice for one that does not."""
+        if handling not in self.unending and not await handler_ends(handling, f"run {run.id}"):
+            self.unending.add(handling)
+            handling.add_done_callback(self.unending.discard)
+        return handling.done()
 
     async def _handle(self, context: RunContext) -> TurnResult:
         if context.run.attempt > context.run.max_attempts:
@@ -301,8 +314,9 @@ class DurableWorker:
                 return
             # The worker winds down. The run is given back when its handler has ended, and not before:
             # nobody else may begin it while this one still tidies up.
-            handling.cancel("give back")
-            await asyncio.wait({handling})
+            if not await self._has_ended(handling, context.run):
+                self.counts.lost += 1
+                raise
             if not handling.cancelled() and not isinstance(handling.exception(), Exception):
                 await self._end(context, handling)  # it ended well, or paused, at this moment
                 return

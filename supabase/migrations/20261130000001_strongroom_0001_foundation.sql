@@ -4046,10 +4046,26 @@ as $$
     union all
     select
         'grants',
-        d.object_name || case d.column_name when '' then '' else '.' || d.column_name end,
-        format('%s right: %s for %s', d.problem, d.privilege, d.role_name),
+        case g.named when '' then format('%s %ss', count(*), g.object_kind) else g.named end,
+        format('%s right: %s for %s', g.problem, g.privilege, g.role_name),
         'As the schema''s owner: select strongroom_private.apply_grants()'
-    from strongroom_private.list_grant_differences() as d
+    from (
+        select
+            d.object_kind,
+            d.problem,
+            d.privilege,
+            d.role_name,
+            -- Many alike, as after a restore without privileges, are one finding that counts them.
+            case
+                when count(*) over (
+                    partition by d.object_kind, d.problem, d.privilege, d.role_name
+                ) > 10
+                    then ''
+                else concat_ws('.', d.object_name, nullif(d.column_name, ''))
+            end as named
+        from strongroom_private.list_grant_differences() as d
+    ) as g
+    group by g.object_kind, g.problem, g.privilege, g.role_name, g.named
     union all
     select
         'erasure',
@@ -4068,8 +4084,9 @@ as $$
         and (r.rolsuper or r.rolbypassrls)
 $$;
 comment on function strongroom.diagnose() is
-    'What is wrong with this database: one row per finding, none when it is sound. Run it as the'
-    ' schema''s owner, who may read the grant matrix. Callers: the owner.';
+    'What is wrong with this database: one row per finding, none when it is sound; rights that are'
+    ' wrong in one way on more than ten objects are counted in one row. Run it as the schema''s'
+    ' owner, who may read the grant matrix. Callers: the owner.';
 
 
 -- ---------------------------------------------------------------------------------------------

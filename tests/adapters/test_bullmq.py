@@ -20,6 +20,7 @@ from strongroom.bullmq_worker import RUN_KIND, run_handler
 from strongroom.client import Strongroom
 from strongroom.conformance.helpers import fresh
 from strongroom.errors import MissingCapability, Unavailable
+from strongroom.infrastructure import tasks
 from strongroom.infrastructure.bullmq_jobs import bullmq_priority, bullmq_queue_name
 from strongroom.infrastructure.redis_server import RedisServer
 from strongroom.models.jobs import Job
@@ -356,6 +357,55 @@ async def test_a_worker_stops_also_while_redis_is_away(own_redis: RedisProcess) 
             await enqueue(store)
             await started.wait()
             own_redis.kill_hard()
+
+
+@pytest.mark.parametrize("brought_by", ["delivery", "sweep"])
+async def test_a_handler_that_swallows_its_cancellation_holds_up_nobody(
+    store: Strongroom,
+    brought_by: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(tasks, "HANDLER_SECONDS", 0.1)
+    started, release, swallowed = asyncio.Event(), asyncio.Event(), 0
+
+    async def stubborn(job: Job) -> None:
+        nonlocal swallowed
+        started.set()
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                swallowed += 1
+
+    sweeps = brought_by == "sweep"
+    job = await enqueue(store, queue="quiet" if sweeps else "default")
+    queues = ["other"] if sweeps else ["default"]
+    worker = BullMQWorker(
+        store=store,
+        handler=stubborn,
+        queues=queues,
+        lease_seconds=1.5,
+        grace_seconds=0.1,
+        sweep_seconds=0.1 if sweeps else 1e6,
+    )
+    running = asyncio.create_task(worker.run_forever())
+    if sweeps:
+        worker.queues = ["quiet"]  # which BullMQ brings to nobody
+    try:
+        async with asyncio.timeout(30):
+            await started.wait()
+            worker.stop()
+            await running
+            assert swallowed
+            assert f"the handler of job {job.id} goes on" in caplog.text
+            # Nobody prolongs the claim: it ends, and the next one has the job for itself.
+            while not (again := await store.jobs.claim(worker_id="next", queues=[job.queue])):
+                await asyncio.sleep(0.05)
+            assert (again[0].id, again[0].attempt) == (job.id, 2)
+    finally:
+        release.set()
+    assert worker.counts.completed == 0
 
 
 async def test_another_store_has_no_deliveries_and_says_what_to_do() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import random
+import traceback
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
@@ -14,8 +15,10 @@ import strongroom
 from strongroom.conformance.helpers import fresh
 from strongroom.errors import AlreadyExists, InvalidArgument, MissingCapability, Unavailable
 from strongroom.infrastructure import extras, s3_layout
+from strongroom.infrastructure.blob_urls import open_blobs
 from strongroom.infrastructure.s3_blobs import S3BlobStore, open_s3
 from strongroom.infrastructure.s3_objects import PART
+from strongroom.infrastructure.s3_urls import read_s3_url
 from tests.servers.s3_servers import S3Process
 
 MIB = 1024 * 1024
@@ -194,6 +197,46 @@ async def test_a_wrong_secret_and_an_absent_server_are_told(own_s3: S3Process) -
     async with strongroom.connect("memory:", blobs=own_s3.url()) as opened:
         assert "blob_storage" in opened.capabilities
         await opened.blobs.put(tenant_id="acme", key="k", data=b"x")
+
+
+IGNORED = (
+    "s3://AK:hunter/2@bucket",  # a secret's slash: the bucket would be "ak"
+    "s3://AK:hunter?2@bucket",
+    "s3://AK:12/hunter@bucket",
+    "s3://AK:hunter#2@bucket",
+    "s3://AK:[hunter@bucket",
+    "s3://AK:hunter\u2100@bucket",
+    "s3://AK@bucket",
+    "s3://:hunter@bucket",
+    "s3://AK:@bucket",
+    "s3://bucket:9000/prefix",
+    "s3://bucket?secret_access_key=hunter",
+    "s3://bucket?region=",
+    "s3://bucket?unknown=",
+    "s3://bucket?region=a&region=b",
+    "s3://bucket?endpoint=storage:9000",
+    "s3://bucket?endpoint=https://AK:hunter@storage",
+    "s3://bucket?path_style=perhaps",
+    "http://AK:[hunter@bucket",
+)
+
+
+@pytest.mark.parametrize("url", IGNORED)
+def test_nothing_of_a_url_is_ignored_and_no_secret_is_shown(url: str) -> None:
+    with pytest.raises(InvalidArgument) as wrong:
+        open_blobs(url)
+    assert wrong.value.detail["path"] == "blobs"
+    assert "hunter" not in "".join(traceback.format_exception(wrong.value, chain=True))
+
+
+def test_credentials_of_a_url_are_taken_as_they_were_meant() -> None:
+    bucket, prefix, settings = read_s3_url("s3://A%2BK:a%2Fb+c%40@Bucket/a/b/?path_style=false")
+    assert (bucket, prefix) == ("Bucket", "a/b")
+    assert settings == {
+        "virtual_hosted_style_request": True,
+        "access_key_id": "A+K",
+        "secret_access_key": "a/b+c@",
+    }
 
 
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,28 @@ def test_what_is_wrong_with_the_schema_is_found(
     assert check in table.out
 
 
+def test_a_restore_without_privileges_is_told_by_kind_and_count(
+    doctor: Doctor, database: Database
+) -> None:
+    """What pg_restore --no-privileges leaves: no rights but the ones that PostgreSQL gives by itself."""
+    schemas = "strongroom, strongroom_private"
+    roles = "strongroom_host, service_role, authenticated, supabase_auth_admin"
+    with database.connect() as connection:
+        for kind in ("tables", "sequences", "functions"):
+            connection.execute(f"revoke all on all {kind} in schema {schemas} from {roles}")
+        connection.execute(f"revoke all on schema {schemas} from {roles}")
+        connection.execute(f"grant execute on all functions in schema {schemas} to public")
+    found = [finding for finding in findings(doctor("--json")) if finding["check"] == "grants"]
+    assert len(found) < 40
+    told = {finding["problem"]: finding["object"] for finding in found}
+    count, kind = told["unexpected right: execute for public"].split()
+    assert (kind, int(count) > 500) == ("functions", True)
+    assert all("apply_grants()" in finding["hint"] for finding in found)
+    with database.connect() as connection:
+        connection.execute("select strongroom_private.apply_grants()")
+    assert doctor("--json").code == 0
+
+
 def test_pending_migrations_are_findings(empty_database: Database) -> None:
     done = run_process("doctor", "--json", database=None, STRONGROOM_URL=empty_database.admin_url)
     checks = [finding["check"] for finding in findings(done)]

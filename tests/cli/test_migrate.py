@@ -93,6 +93,29 @@ def test_a_version_that_does_not_exist_is_bad_input(database: Database) -> None:
     assert "to_version must be between 0 and" in done.err
 
 
+def test_who_does_not_own_the_schema_is_told_who_does(
+    database: Database, empty_database: Database
+) -> None:
+    with database.connect() as connection:
+        connection.execute("create role migrate_stranger login")
+    calls = [
+        (database.host_url, "down", "--to", "1"),
+        (empty_database.host_url, "apply"),
+        *(
+            (database.url(user="migrate_stranger"), *words)
+            for words in (("status",), ("plan",), ("apply",), ("down", "--to", "1"))
+        ),
+    ]
+    try:
+        for url, *words in calls:
+            done = run_process("migrate", *words, "--json", database=None, STRONGROOM_URL=url)
+            told = done.json()["error"]
+            assert "--schema-url" in told["hint"], (words, told)
+    finally:
+        with database.connect() as connection:
+            connection.execute("drop role migrate_stranger")
+
+
 def test_a_newer_database_is_not_touched(database: Database) -> None:
     with database.connect() as connection:
         connection.execute(

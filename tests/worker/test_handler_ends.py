@@ -1,5 +1,7 @@
 """However a handler ends, its run ends or goes on at once, with the reason, and never the worker."""
 
+# ruff: noqa: ASYNC110 (that a lease ends is awaited)
+
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -20,6 +22,7 @@ from strongroom import (
     TextPart,
 )
 from strongroom.following import follow_run_events
+from strongroom.infrastructure import tasks
 from tests.servers.databases import Database
 
 T = "acme"
@@ -168,6 +171,55 @@ async def test_a_run_is_given_back_when_its_handler_has_ended_and_not_before(
     kept = await store.checkpoints.latest(tenant_id=T, run_id="r")
     assert kept is not None
     assert kept.state == {"kept": True}
+
+
+@pytest.mark.parametrize("way", ["stop", "cancel", "lost"])
+async def test_a_handler_that_swallows_its_cancellation_holds_up_nobody(
+    store: Strongroom,
+    way: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(tasks, "HANDLER_SECONDS", 0.1)
+    started, swallowed, release = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def stubborn(context: RunContext) -> str:
+        started.set()
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                swallowed.set()
+        return "late"
+
+    await new_run(store, "r", max_attempts=3)
+    worker = DurableWorker(
+        store=store, handler=stubborn, grace_seconds=0.1, poll_seconds=0.05, lease_seconds=1.5
+    )
+    working = asyncio.ensure_future(worker.run_forever())
+    try:
+        async with asyncio.timeout(20):
+            await started.wait()
+            if way == "lost":
+                await store.conversations.soft_delete(tenant_id=T, conversation_id="r")
+                await swallowed.wait()  # the heartbeat has found that the run is gone
+            if way == "cancel":
+                working.cancel()
+            worker.stop()
+            await asyncio.gather(working, return_exceptions=True)
+            assert swallowed.is_set()
+            assert "the handler of run r goes on" in caplog.text
+            assert (worker.counts.released, worker.counts.lost) == (0, 1)
+            (abandoned,) = worker.unending
+            if way != "lost":
+                # Nobody prolongs the claim: it ends, and the next one has the run for itself.
+                while not (again := await store.runs.claim_next(worker_id="next")):
+                    await asyncio.sleep(0.05)
+                assert (again[0].id, again[0].attempt) == ("r", 2)
+    finally:
+        release.set()
+    assert (await abandoned).messages
+    assert not worker.unending
 
 
 async def test_who_follows_a_run_has_all_its_events_and_its_end(store: Strongroom) -> None:

@@ -125,6 +125,54 @@ async def test_a_worker_process_serves_runs_and_ends_well_on_sigterm(
         assert "r1" in told.stdout
 
 
+async def test_a_process_ends_although_its_handler_swallows_the_cancellation(
+    database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "stubborn.py").write_text(
+        """
+import asyncio
+
+async def handler(context):
+    await context.emit("begun")
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+"""
+    )
+    async with strongroom.connect(database.host_url) as store:
+        await store.tenants.create(tenant_id="acme", name="Acme")
+        await store.conversations.create(tenant_id="acme", owner_id="ada", conversation_id="talk")
+        await store.runs.create(tenant_id="acme", conversation_id="talk", run_id="r1", input={})
+    worker = subprocess.Popen(
+        strongroom_command(
+            "worker", "stubborn:handler", "--url", database.host_url, "--grace", "0"
+        ),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        with database.connect() as admin:
+
+            def has_begun() -> bool:
+                row = admin.execute(
+                    "select count(*) from strongroom.run_events where kind = 'begun'"
+                ).fetchone()
+                return row == (1,)
+
+            eventually(has_begun, "the handler has begun")
+        worker.send_signal(signal.SIGTERM)
+        _, said = worker.communicate(timeout=30)
+    finally:
+        worker.kill()
+        worker.wait()
+    assert worker.returncode == 1
+    assert "the handler of run r1 goes on although it was cancelled" in said
+    assert "given back 0  lost 1" in said
+
+
 def test_a_handler_that_is_not_there_is_said(database: Database) -> None:
     for name in ("nonsense", "no.such.module:handler", "examples.durable_agent.agent:nothing"):
         told = subprocess.run(

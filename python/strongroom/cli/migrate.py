@@ -23,11 +23,11 @@ from strongroom.cli.output import (
     table,
     write_json,
 )
-from strongroom.errors import InvalidArgument, StrongroomError
+from strongroom.errors import InvalidArgument, PermissionDenied, StrongroomError
 from strongroom.migrations import Migration, load_migrations
 from strongroom.models.health import SchemaChange
 from strongroom.postgres import owner_connection
-from strongroom.schema import SqlSchemaManager
+from strongroom.schema import OWNER_HINT, SqlSchemaManager
 
 app = typer.Typer(
     help="Create, upgrade and take back strongroom's own tables and functions.",
@@ -48,7 +48,30 @@ async def read_status(url: str, timeout: float) -> list[dict[str, Any]]:  # noqa
     Returns:
         version, name, state (``applied``, ``skipped``, ``pending``; ``unknown`` is of a newer package),
         applied_at, applied_by and reason.
+
+    Raises:
+        PermissionDenied: SR020, the role may not look.
     """
+    try:
+        recorded = await _read_history(url, timeout)
+    except PermissionDenied as error:
+        raise PermissionDenied(error.message, detail=error.detail, hint=OWNER_HINT) from error
+    known = {migration.version: migration.name for migration in load_migrations()}
+    rows = []
+    for version in sorted(known.keys() | recorded.keys()):
+        row = recorded.get(version) or {
+            "version": version,
+            "name": known[version],
+            "state": "pending",
+            "applied_at": None,
+            "applied_by": None,
+            "reason": None,
+        }
+        rows.append(row if version in known else {**row, "state": "unknown"})
+    return rows
+
+
+async def _read_history(url: str, timeout: float) -> dict[int, dict[str, Any]]:  # noqa: ASYNC109
     recorded: dict[int, dict[str, Any]] = {}
     async with single_connection(url, timeout) as connection:
         cursor = await connection.execute(
@@ -63,19 +86,7 @@ async def read_status(url: str, timeout: float) -> list[dict[str, Any]]:  # noqa
             names = ("version", "name", "state", "applied_at", "applied_by", "reason")
             async for row in cursor:
                 recorded[row[0]] = dict(zip(names, row, strict=True))
-    known = {migration.version: migration.name for migration in load_migrations()}
-    rows = []
-    for version in sorted(known.keys() | recorded.keys()):
-        row = recorded.get(version) or {
-            "version": version,
-            "name": known[version],
-            "state": "pending",
-            "applied_at": None,
-            "applied_by": None,
-            "reason": None,
-        }
-        rows.append(row if version in known else {**row, "state": "unknown"})
-    return rows
+    return recorded
 
 
 async def apply_showing(manager: SqlSchemaManager, bar: Bar) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import signal
 import sys
 from pathlib import Path
@@ -66,6 +67,10 @@ async def worker(
             showing.cancel()
             await asyncio.gather(showing, return_exceptions=True)
             sys.stderr.write(_line(working) + "\n")
+    if working.unending:
+        # The event loop would wait for them before it closes, and the process never end.
+        sys.stderr.flush()
+        os._exit(Exit.FOUND)
     return Exit.OK
 
 

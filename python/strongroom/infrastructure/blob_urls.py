@@ -23,8 +23,11 @@ def open_blobs(blobs: str | BlobStore) -> BlobStore:
         return MemoryBlobStore()
     if blobs.startswith("s3://"):
         return open_s3(blobs)
-    parts = urlsplit(blobs)
-    if parts.scheme == "file" and not parts.netloc and not parts.query and not parts.fragment:
+    try:
+        parts = urlsplit(blobs)
+    except ValueError:
+        parts = None
+    if parts and parts.scheme == "file" and not (parts.netloc or parts.query or parts.fragment):
         return FilesystemBlobStore(unquote(parts.path))
     raise InvalidArgument(
         "blobs is of no known kind",

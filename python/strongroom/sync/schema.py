@@ -11,10 +11,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from strongroom import drift
-from strongroom.errors import InvalidArgument, SchemaVersionError, StrongroomError
+from strongroom.errors import InvalidArgument, PermissionDenied, SchemaVersionError, StrongroomError
 from strongroom.migrations import Migration, load_migrations
 from strongroom.models.health import Finding, SchemaChange, SchemaMode
-from strongroom.schema import _LIMITS, _PGVECTOR, LOCK_SECONDS, _fingerprint
+from strongroom.schema import _LIMITS, _PGVECTOR, LOCK_SECONDS, OWNER_HINT, _fingerprint, _told
 from strongroom.sync.transports.psycopg import Connection, cursor_of
 from strongroom.transports.psycopg import translated
 
@@ -34,7 +34,7 @@ class SqlSchemaManager:
             with self._connect() as connection:
                 return _current_version(connection)
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
 
     def target_version(self) -> int:
         """Return the newest migration that this package carries."""
@@ -49,7 +49,7 @@ class SqlSchemaManager:
                 skipped = _skipped(connection) if version else {}
                 able = bool(skipped) and _can_have_pgvector(connection)
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
         self._refuse_newer(version)
         differences = (
             SchemaChange(
@@ -91,7 +91,7 @@ class SqlSchemaManager:
                 version = _current_version(connection)
                 return _skipped(connection) if version else {}
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
 
     def apply(self) -> None:
         """Run what is missing, one migration a transaction; a second applier waits and finds it done.
@@ -103,7 +103,7 @@ class SqlSchemaManager:
                 with self._connect() as connection:
                     _apply(connection, migration)
             except (psycopg.Error, OSError) as error:
-                raise translated(error) from error
+                raise _told(error) from error
         self._refuse_newer(self.current_version())
 
     def downgrade(self, *, to_version: int, allow_data_loss: bool = False) -> None:
@@ -121,7 +121,7 @@ class SqlSchemaManager:
                     with self._connect() as connection:
                         _take_back(connection, migration, allow_data_loss=allow_data_loss)
                 except (psycopg.Error, OSError) as error:
-                    raise translated(error) from error
+                    raise _told(error) from error
 
     def diagnose(self) -> tuple[Finding, ...]:
         """Return what is wrong with the database: pending or drifted objects, and its own findings."""
@@ -153,7 +153,7 @@ class SqlSchemaManager:
                     )
                     rows += cursor.fetchall()
         except (psycopg.Error, OSError) as error:
-            raise translated(error) from error
+            raise _told(error) from error
         findings += [Finding(check=r[0], object=r[1], problem=r[2], hint=r[3]) for r in rows]
         return tuple(findings)
 
@@ -285,5 +285,7 @@ def _run(connection: Connection, script: str, name: str) -> None:
         raise SchemaVersionError(
             f"{name} failed and was rolled back: {ours.message}",
             detail=fields,
-            hint="Mend the cause and apply again; the database has the last whole version.",
+            hint=OWNER_HINT
+            if isinstance(ours, PermissionDenied)
+            else "Mend the cause and apply again; the database has the last whole version.",
         ) from error

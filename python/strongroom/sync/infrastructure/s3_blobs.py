@@ -7,10 +7,8 @@ import datetime as dt
 import hashlib
 from collections.abc import Iterator
 from typing import Any, Literal
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from strongroom import blocking
-from strongroom.errors import InvalidArgument
 from strongroom.infrastructure import s3_layout as layout
 from strongroom.infrastructure.blob_reading import (
     absent,
@@ -23,8 +21,9 @@ from strongroom.infrastructure.blob_reading import (
     too_long_to_read,
 )
 from strongroom.infrastructure.extras import import_extra
-from strongroom.infrastructure.s3_blobs import _OPTIONS, LONGEST_EXPIRY_SECONDS, _header
+from strongroom.infrastructure.s3_blobs import LONGEST_EXPIRY_SECONDS, _header
 from strongroom.infrastructure.s3_records import HEAD_BYTES, Record, damaged, decode, encode
+from strongroom.infrastructure.s3_urls import read_s3_url
 from strongroom.models.base import Id
 from strongroom.models.blobs import Blob, BlobKey, PresignedUrl, StoredBlob
 from strongroom.models.files import Sha256, SizeBytes
@@ -52,35 +51,21 @@ def open_s3(url: str, **config: Any) -> S3BlobStore:
 
     Args:
         url: bucket, prefix within it, and for servers that are not Amazon's the endpoint. Credentials may
-            stand in it (``s3://KEY:SECRET@bucket``); without, they come from the environment, as usual.
+            stand in it, percent-encoded (``s3://KEY:SECRET@bucket``); without, they come from the
+            environment, as usual.
         **config: more of obstore's settings, such as ``session_token``.
 
     Raises:
-        InvalidArgument: SR001, the URL names no bucket, or has an unknown option.
+        InvalidArgument: SR001, the URL names no bucket, or something in it would be ignored.
         MissingCapability: SR040, the extra is not installed.
     """
-    parts = urlsplit(url)
-    query = dict(parse_qsl(parts.query))
-    if parts.scheme != "s3" or not parts.hostname or set(query) - set(_OPTIONS) or parts.fragment:
-        raise InvalidArgument(
-            "blobs names no bucket, or has an unknown option",
-            detail={"path": "blobs", "choices": list(_OPTIONS)},
-            hint="For example s3://bucket/prefix?endpoint=http://127.0.0.1:9000&region=us-east-1.",
-        )
+    bucket, prefix, settings = read_s3_url(url)
     stores = import_extra("obstore.store", "s3", "the S3 blob store")
-    settings: dict[str, Any] = {
-        "virtual_hosted_style_request": query.get("path_style", "true") not in {"true", "1"},
-        **({"region": query["region"]} if "region" in query else {}),
-        **({"endpoint": query["endpoint"]} if "endpoint" in query else {}),
-    }
-    if parts.username and parts.password:
-        settings["access_key_id"] = unquote(parts.username)
-        settings["secret_access_key"] = unquote(parts.password)
-    plain = query.get("endpoint", "").startswith("http://")
+    plain = settings.get("endpoint", "").startswith("http://")
     return S3BlobStore(
         stores.S3Store(
-            parts.hostname,
-            prefix=parts.path.strip("/") or None,
+            bucket,
+            prefix=prefix,
             config={**settings, **config},
             client_options={
                 "allow_http": plain,
