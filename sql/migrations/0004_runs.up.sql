@@ -2890,7 +2890,11 @@ begin
             case when p_tenant_id is null then p_limit else 0 end
         ) as o
     loop
-        perform strongroom_private.enter_tenant_to_write(v_tenant_id);
+        if p_tenant_id is null then
+            continue when not strongroom_private.hold_active_tenant(v_tenant_id);
+        else
+            perform strongroom_private.enter_tenant_to_write(v_tenant_id);
+        end if;
         for v_due in
             select
                 i.id,

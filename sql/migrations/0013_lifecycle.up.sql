@@ -18,9 +18,10 @@
 --             left: it can be stopped anywhere, and goes on with the next call. It touches no live
 --             run, no pending interaction and no conversation that has one, and skips what others
 --             have locked. A dry run of it is one such step, taken back.
--- Locks       The tenant's row (purge), or the turn of the tenant's audit, conversations by id, the
---             principal's row in memory_settings, and then what hangs on them (erasure). A sweep
---             locks its tenant's policies, and skips every other locked row.
+-- Locks       The tenant, which writers share and a purge has alone. Then the turn of the tenant's
+--             audit, conversations by id, the principal's row in memory_settings, and what hangs
+--             on them (erasure). A sweep locks its tenant's policies, and skips every other row
+--             that is locked.
 -- Tenants     One definer function looks across tenants: list_tenants_to_sweep says their ids.
 
 select strongroom_private.begin_migration(13, 'lifecycle');
@@ -573,6 +574,8 @@ declare
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
+    -- As enter_tenant_to_write does.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     -- A suspended tenant's people have rights, too.
     if not exists (select from strongroom.tenants as t where t.tenant_id = p_tenant_id) then
         perform strongroom_private.fail(
@@ -655,6 +658,8 @@ declare
     v_items jsonb;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
+    -- Whoever writes in the tenant is waited for; who comes later finds it gone.
+    perform pg_advisory_xact_lock(strongroom_private.tenant_lock_number(p_tenant_id));
     if not strongroom_private.find_receipt(p_tenant_id, p_receipt_id, 'tenant', null) then
         begin
             -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whoever is
@@ -1209,32 +1214,41 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_run_id text;
+    v_count bigint;
 begin
-    delete from strongroom.run_events as e
-    using (
-        select
-            s.run_id,
-            s.sequence
+    row_count := 0;
+    held := 0;
+    for v_run_id in
+        select r.id
         from strongroom.runs as r
-        cross join lateral (
-            select
-                e.run_id,
-                e.sequence
-            from strongroom.run_events as e
-            where e.tenant_id = r.tenant_id
-                and e.run_id = r.id
-            order by e.sequence
-            limit p_limit
-        ) as s
         where r.tenant_id = p_tenant_id
             and r.finished_at < p_before
-        limit p_limit
-    ) as s
-    where e.tenant_id = p_tenant_id
-        and e.run_id = s.run_id
-        and e.sequence = s.sequence;
-    get diagnostics row_count = row_count;
-    held := 0;
+            and exists (
+                select
+                from strongroom.run_events as e
+                where e.tenant_id = r.tenant_id
+                    and e.run_id = r.id
+            )
+        -- Under the run's lock nobody else deletes them, and who has it goes on: no sweep waits.
+        for no key update of r skip locked
+    loop
+        delete from strongroom.run_events as e
+        where e.tenant_id = p_tenant_id
+            and e.run_id = v_run_id
+            and e.sequence in (
+                select o.sequence
+                from strongroom.run_events as o
+                where o.tenant_id = p_tenant_id
+                    and o.run_id = v_run_id
+                order by o.sequence
+                limit p_limit - row_count
+            );
+        get diagnostics v_count = row_count;
+        row_count := row_count + v_count;
+        exit when row_count >= p_limit;
+    end loop;
     return next;
 end
 $$;
@@ -1251,32 +1265,41 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_run_id text;
+    v_count bigint;
 begin
-    delete from strongroom.checkpoints as k
-    using (
-        select
-            s.run_id,
-            s.sequence
+    row_count := 0;
+    held := 0;
+    for v_run_id in
+        select r.id
         from strongroom.runs as r
-        cross join lateral (
-            select
-                k.run_id,
-                k.sequence
-            from strongroom.checkpoints as k
-            where k.tenant_id = r.tenant_id
-                and k.run_id = r.id
-            order by k.sequence
-            limit p_limit
-        ) as s
         where r.tenant_id = p_tenant_id
             and r.finished_at < p_before
-        limit p_limit
-    ) as s
-    where k.tenant_id = p_tenant_id
-        and k.run_id = s.run_id
-        and k.sequence = s.sequence;
-    get diagnostics row_count = row_count;
-    held := 0;
+            and exists (
+                select
+                from strongroom.checkpoints as k
+                where k.tenant_id = r.tenant_id
+                    and k.run_id = r.id
+            )
+        -- Under the run's lock nobody else deletes them, and who has it goes on: no sweep waits.
+        for no key update of r skip locked
+    loop
+        delete from strongroom.checkpoints as k
+        where k.tenant_id = p_tenant_id
+            and k.run_id = v_run_id
+            and k.sequence in (
+                select o.sequence
+                from strongroom.checkpoints as o
+                where o.tenant_id = p_tenant_id
+                    and o.run_id = v_run_id
+                order by o.sequence
+                limit p_limit - row_count
+            );
+        get diagnostics v_count = row_count;
+        row_count := row_count + v_count;
+        exit when row_count >= p_limit;
+    end loop;
     return next;
 end
 $$;
@@ -1325,6 +1348,13 @@ begin
             limit p_limit - row_count
         ) as e;
         continue when coalesce(v_sequence, 0) < 1;
+        -- Who publishes to the topic at this moment goes on: no sweep waits.
+        perform
+        from strongroom.topics as t
+        where t.tenant_id = p_tenant_id
+            and t.id = v_topic
+        for no key update skip locked;
+        continue when not found;
         select t.trimmed
         into v_trimmed
         from strongroom.trim_topic(
@@ -1488,7 +1518,11 @@ begin
             case when p_tenant_id is null then p_limit else 0 end
         ) as s
     loop
-        perform strongroom_private.enter_tenant_to_write(v_tenant_id);
+        if p_tenant_id is null then
+            continue when not strongroom_private.hold_active_tenant(v_tenant_id);
+        else
+            perform strongroom_private.enter_tenant_to_write(v_tenant_id);
+        end if;
         -- Two sweeps of one tenant take turns; the policies are their lock.
         for v_policy in
             select

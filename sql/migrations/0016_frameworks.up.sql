@@ -3268,15 +3268,7 @@ begin
         from strongroom_private.list_tenants_to_expire(p_tenant_id) as t
     loop
         exit when v_left <= 0;
-        perform strongroom_private.enter_tenant(v_due.tenant_id);
-        -- Who is purging the tenant goes on, and who comes to purge it waits here, before it holds
-        -- anything. Nobody waits for a sweep's rows while a sweep waits for them.
-        perform
-        from strongroom.tenants as t
-        where t.tenant_id = v_due.tenant_id
-            and t.status = 'active'
-        for key share skip locked;
-        continue when not found;
+        continue when not strongroom_private.hold_active_tenant(v_due.tenant_id);
         case v_due.kind
             when 'framework_records' then
                 select e.expired

@@ -18,7 +18,8 @@
 --             user: Supabase's authenticated; tenant and principal come from the JWT, never from
 --             an argument. Everybody else is nobody, and sees and does nothing.
 -- Locks       Migrations take one advisory lock that ends with their transaction, so no connection
---             pooler can orphan it. Ordinary functions of this file lock single rows only.
+--             pooler can orphan it. Writers share one of their tenant with each other, which
+--             purging the tenant has alone. Functions of this file lock single rows only.
 
 select set_config('strongroom.migrating', '1', true);
 -- psql goes on after an error unless it is told to stop: then nothing more can be made by accident.
@@ -1920,6 +1921,17 @@ comment on function strongroom_private.enter_tenant(text, text) is
     ' the principal to filter by (a user''s own; for a host the viewer it named, or null for all).'
     ' Errors: SR001, SR004, SR020, SR021.';
 
+create function strongroom_private.tenant_lock_number(p_tenant_id text)
+returns bigint
+language sql
+immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select hashtextextended(concat_ws(chr(31), 'strongroom.tenant', p_tenant_id), 0)
+$$;
+comment on function strongroom_private.tenant_lock_number(text) is
+    'The advisory lock that writers in one tenant share, and that purging the tenant has alone.';
+
 create function strongroom_private.enter_tenant_to_write(p_tenant_id text)
 returns text
 language plpgsql
@@ -1930,6 +1942,9 @@ declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id);
     v_status text;
 begin
+    -- Whoever purges the tenant waits for this transaction before it locks any row, or has it done:
+    -- a writer that holds rows never waits for the tenant's.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     select t.status
     into v_status
     from strongroom.tenants as t
@@ -1955,6 +1970,22 @@ $$;
 comment on function strongroom_private.enter_tenant_to_write(text) is
     'The first call of every function that writes: enter_tenant, and the tenant must be active.'
     ' Errors: SR001, SR004, SR010, SR020, SR021.';
+
+create function strongroom_private.hold_active_tenant(p_tenant_id text)
+returns boolean
+language plpgsql
+volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    return pg_try_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id))
+        and strongroom_private.is_active_tenant(p_tenant_id);
+end
+$$;
+comment on function strongroom_private.hold_active_tenant(text) is
+    'For sweeps of all tenants: enter this one as enter_tenant_to_write does, and say whether it is'
+    ' there and active, and nobody is purging it. Nothing waits.';
 
 create function strongroom_private.digest(p_value jsonb)
 returns text
@@ -3627,6 +3658,8 @@ begin
     end if;
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
+    -- As enter_tenant_to_write does; a suspended tenant is sealed, too.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     tenant_id := p_tenant_id;
     sealed := strongroom_private.write_audit_seal(p_tenant_id, p_limit);
     select
@@ -3746,8 +3779,11 @@ begin
         from strongroom_private.list_tenants_to_seal() as t
     loop
         exit when v_served >= p_limit;
-        -- Who is sealing a tenant already goes on. Nobody waits, so two sweeps never deadlock.
-        if pg_try_advisory_xact_lock(strongroom_private.audit_lock_number(v_tenant_id)) then
+        -- Who is sealing a tenant already goes on, and who purges it. Nobody waits, so two sweeps
+        -- never deadlock.
+        if pg_try_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(v_tenant_id))
+            and pg_try_advisory_xact_lock(strongroom_private.audit_lock_number(v_tenant_id))
+        then
             return query
             select
                 s.tenant_id,
@@ -4139,6 +4175,7 @@ select strongroom_private.publish_grant(
         strongroom_private.current_tenant,
         strongroom_private.enter_tenant,
         strongroom_private.enter_tenant_to_write,
+        strongroom_private.tenant_lock_number,
         strongroom_private.fail_missed_write,
         strongroom_private.digest,
         strongroom_private.cursor_scope,
@@ -4166,6 +4203,12 @@ select strongroom_private.publish_grant(
         strongroom.remove_member,
         strongroom.read_health
     }',
+    '{execute}',
+    '{strongroom_host,service_role}'
+);
+select strongroom_private.publish_grant(
+    'function',
+    '{strongroom_private.hold_active_tenant}',
     '{execute}',
     '{strongroom_host,service_role}'
 );

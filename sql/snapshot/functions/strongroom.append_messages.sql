@@ -34,6 +34,8 @@ begin
         from jsonb_array_elements(p_messages) with ordinality as i (value, place)
         order by i.place
     );
+    -- As enter_tenant_to_write does.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     perform strongroom_private.lock_conversation(p_tenant_id, p_conversation_id);
     v_last_position := strongroom_private.find_last_position(p_tenant_id, p_conversation_id);
 

@@ -12,6 +12,8 @@ declare
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
+    -- As enter_tenant_to_write does.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     -- A suspended tenant's people have rights, too.
     if not exists (select from strongroom.tenants as t where t.tenant_id = p_tenant_id) then
         perform strongroom_private.fail(

@@ -12,6 +12,8 @@ declare
     v_items jsonb;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
+    -- Whoever writes in the tenant is waited for; who comes later finds it gone.
+    perform pg_advisory_xact_lock(strongroom_private.tenant_lock_number(p_tenant_id));
     if not strongroom_private.find_receipt(p_tenant_id, p_receipt_id, 'tenant', null) then
         begin
             -- Rows go by cascading foreign keys, which all lead to the tenant's row. Whoever is

@@ -14,6 +14,8 @@ begin
     end if;
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_limit(p_limit);
+    -- As enter_tenant_to_write does; a suspended tenant is sealed, too.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     tenant_id := p_tenant_id;
     sealed := strongroom_private.write_audit_seal(p_tenant_id, p_limit);
     select

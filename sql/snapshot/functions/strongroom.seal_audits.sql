@@ -17,8 +17,11 @@ begin
         from strongroom_private.list_tenants_to_seal() as t
     loop
         exit when v_served >= p_limit;
-        -- Who is sealing a tenant already goes on. Nobody waits, so two sweeps never deadlock.
-        if pg_try_advisory_xact_lock(strongroom_private.audit_lock_number(v_tenant_id)) then
+        -- Who is sealing a tenant already goes on, and who purges it. Nobody waits, so two sweeps
+        -- never deadlock.
+        if pg_try_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(v_tenant_id))
+            and pg_try_advisory_xact_lock(strongroom_private.audit_lock_number(v_tenant_id))
+        then
             return query
             select
                 s.tenant_id,

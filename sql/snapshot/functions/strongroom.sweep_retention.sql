@@ -43,7 +43,11 @@ begin
             case when p_tenant_id is null then p_limit else 0 end
         ) as s
     loop
-        perform strongroom_private.enter_tenant_to_write(v_tenant_id);
+        if p_tenant_id is null then
+            continue when not strongroom_private.hold_active_tenant(v_tenant_id);
+        else
+            perform strongroom_private.enter_tenant_to_write(v_tenant_id);
+        end if;
         -- Two sweeps of one tenant take turns; the policies are their lock.
         for v_policy in
             select

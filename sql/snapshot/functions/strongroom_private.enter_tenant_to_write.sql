@@ -9,6 +9,9 @@ declare
     v_viewer_id text := strongroom_private.enter_tenant(p_tenant_id);
     v_status text;
 begin
+    -- Whoever purges the tenant waits for this transaction before it locks any row, or has it done:
+    -- a writer that holds rows never waits for the tenant's.
+    perform pg_advisory_xact_lock_shared(strongroom_private.tenant_lock_number(p_tenant_id));
     select t.status
     into v_status
     from strongroom.tenants as t

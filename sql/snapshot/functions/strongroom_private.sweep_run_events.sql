@@ -5,32 +5,41 @@ CREATE OR REPLACE FUNCTION strongroom_private.sweep_run_events(p_tenant_id text,
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+declare
+    v_run_id text;
+    v_count bigint;
 begin
-    delete from strongroom.run_events as e
-    using (
-        select
-            s.run_id,
-            s.sequence
+    row_count := 0;
+    held := 0;
+    for v_run_id in
+        select r.id
         from strongroom.runs as r
-        cross join lateral (
-            select
-                e.run_id,
-                e.sequence
-            from strongroom.run_events as e
-            where e.tenant_id = r.tenant_id
-                and e.run_id = r.id
-            order by e.sequence
-            limit p_limit
-        ) as s
         where r.tenant_id = p_tenant_id
             and r.finished_at < p_before
-        limit p_limit
-    ) as s
-    where e.tenant_id = p_tenant_id
-        and e.run_id = s.run_id
-        and e.sequence = s.sequence;
-    get diagnostics row_count = row_count;
-    held := 0;
+            and exists (
+                select
+                from strongroom.run_events as e
+                where e.tenant_id = r.tenant_id
+                    and e.run_id = r.id
+            )
+        -- Under the run's lock nobody else deletes them, and who has it goes on: no sweep waits.
+        for no key update of r skip locked
+    loop
+        delete from strongroom.run_events as e
+        where e.tenant_id = p_tenant_id
+            and e.run_id = v_run_id
+            and e.sequence in (
+                select o.sequence
+                from strongroom.run_events as o
+                where o.tenant_id = p_tenant_id
+                    and o.run_id = v_run_id
+                order by o.sequence
+                limit p_limit - row_count
+            );
+        get diagnostics v_count = row_count;
+        row_count := row_count + v_count;
+        exit when row_count >= p_limit;
+    end loop;
     return next;
 end
 $function$;

@@ -37,6 +37,13 @@ begin
             limit p_limit - row_count
         ) as e;
         continue when coalesce(v_sequence, 0) < 1;
+        -- Who publishes to the topic at this moment goes on: no sweep waits.
+        perform
+        from strongroom.topics as t
+        where t.tenant_id = p_tenant_id
+            and t.id = v_topic
+        for no key update skip locked;
+        continue when not found;
         select t.trimmed
         into v_trimmed
         from strongroom.trim_topic(
