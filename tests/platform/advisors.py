@@ -64,8 +64,8 @@ ADVISORS = (
                     where i.indrelid = k.conrelid
                         and i.indpred is null
                         and i.indisvalid
-                        -- The leading columns are the key's, in any order.
-                        and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] @> k.conkey
+                        -- The leading columns are the key's, in its order.
+                        and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] = k.conkey
                 )
         """,
         violation=TABLE
@@ -74,7 +74,7 @@ ADVISORS = (
                 tenant_id text, id text, bad_id text, primary key (tenant_id, id),
                 constraint bad_exists foreign key (tenant_id, bad_id) references strongroom.bad
             );
-            create index on strongroom.worse (tenant_id, id, bad_id);
+            create index on strongroom.worse (bad_id, tenant_id);
         """,
         expects="bad_exists",
     ),
@@ -357,6 +357,86 @@ ADVISORS = (
             create view strongroom.people with (security_invoker) as select id from auth.users;
         """,
         expects="people",
+    ),
+    Advisor(
+        name="policy_exists_rls_disabled",
+        query=f"""
+            select p.polname || ' on ' || c.relname
+            from pg_policy as p
+            join pg_class as c on c.oid = p.polrelid
+            join pg_namespace as n on n.oid = c.relnamespace
+            where n.nspname in {OURS}
+                and not c.relrowsecurity
+        """,
+        violation=TABLE + "create policy idle on strongroom.bad for select using (false);",
+        expects="idle on bad",
+    ),
+    Advisor(
+        name="rls_policy_null_auth_disjunct",
+        # No policy asks whether something about the caller is missing: that would let in who has none.
+        query=f"""
+            select p.policyname || ' on ' || p.tablename
+            from pg_policies as p
+            where p.schemaname in {OURS}
+                and concat_ws(' ', p.qual, p.with_check)
+                    ~* '(auth\\.\\w+|current_setting|current_\\w+)\\([^()]*\\)( AS \\w+\\))? IS (NOT )?NULL'
+        """,
+        violation=SECURED
+        + """
+            create policy upside_down on strongroom.bad for select
+            using ((select auth.uid()) is null or id = (select auth.uid())::text);
+        """,
+        expects="upside_down on bad",
+    ),
+    Advisor(
+        name="foreign_key_to_auth",
+        # Deleting a user there must not be held up by us.
+        query=f"""
+            select k.conname::text
+            from pg_constraint as k
+            join pg_class as c on c.oid = k.conrelid
+            join pg_class as r on r.oid = k.confrelid
+            where k.contype = 'f'
+                and c.relnamespace::regnamespace::text in {OURS}
+                and r.relnamespace::regnamespace::text not in {OURS}
+        """,
+        violation="""
+            create table strongroom.bad (
+                user_id uuid primary key,
+                constraint bad_user foreign key (user_id) references auth.users
+            );
+        """,
+        expects="bad_user",
+    ),
+    Advisor(
+        name="unsupported_reg_types",
+        # A major upgrade of the server refuses them.
+        query=f"""
+            select format('%s.%s', c.oid::regclass, a.attname)
+            {TABLES.replace("where", "join pg_attribute as a on a.attrelid = c.oid where")}
+                and a.atttypid::regtype::text in (
+                    'regcollation', 'regconfig', 'regdictionary', 'regnamespace', 'regoper',
+                    'regoperator', 'regproc', 'regprocedure'
+                )
+        """,
+        violation="create table strongroom.bad (config regconfig primary key);",
+        expects="strongroom.bad.config",
+    ),
+    Advisor(
+        name="invalid_index_or_autovacuum_disabled",
+        query=f"""
+            select i.indexrelid::regclass::text
+            from pg_index as i
+            join pg_class as c on c.oid = i.indrelid
+            where c.relnamespace::regnamespace::text in {OURS}
+                and not (i.indisvalid and i.indisready)
+            union all
+            select c.oid::regclass::text
+            {TABLES}
+                and 'autovacuum_enabled=false' = any (c.reloptions)
+        """,
+        violation="alter table strongroom.tenants set (autovacuum_enabled = false);",
+        expects="strongroom.tenants",
     ),
     Advisor(
         name="overloaded_function",
