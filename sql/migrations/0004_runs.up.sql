@@ -1351,6 +1351,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    -- Not in the query: coalesce is no condition of an index below row security.
+    v_after bigint := coalesce(p_after_sequence, 0);
 begin
     perform strongroom_private.check_limit(p_limit);
     perform strongroom_private.require_readable_run(p_tenant_id, p_run_id, p_viewer_id);
@@ -1376,7 +1379,7 @@ begin
             from strongroom.run_events as e
             where e.tenant_id = p_tenant_id
                 and e.run_id = p_run_id
-                and e.sequence > coalesce(p_after_sequence, 0)
+                and e.sequence > v_after
             order by e.sequence
             limit p_limit + 1
         ) as e
@@ -1633,6 +1636,10 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    -- A range is a condition of the index, with a sequence and without one.
+    v_low bigint := coalesce(p_sequence, 1);
+    v_high bigint := coalesce(p_sequence, 9223372036854775807);
 begin
     perform strongroom_private.require_readable_run(p_tenant_id, p_run_id, p_viewer_id);
     return query
@@ -1651,7 +1658,7 @@ begin
     from strongroom.checkpoints as c
     where c.tenant_id = p_tenant_id
         and c.run_id = p_run_id
-        and (p_sequence is null or c.sequence = p_sequence)
+        and c.sequence between v_low and v_high
     order by c.sequence desc
     limit 1;
 end
@@ -1687,6 +1694,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    -- Not in the query: coalesce is no condition of an index below row security.
+    v_after bigint := coalesce(p_after_sequence, 0);
 begin
     perform strongroom_private.check_limit(p_limit);
     perform strongroom_private.require_readable_run(p_tenant_id, p_run_id, p_viewer_id);
@@ -1722,7 +1732,7 @@ begin
             from strongroom.checkpoints as c
             where c.tenant_id = p_tenant_id
                 and c.run_id = p_run_id
-                and c.sequence > coalesce(p_after_sequence, 0)
+                and c.sequence > v_after
             order by c.sequence
             limit p_limit + 1
         ) as c
@@ -1881,6 +1891,9 @@ comment on index strongroom.interactions_by_run is 'A run''s interactions.';
 create index interactions_by_conversation
     on strongroom.interactions (tenant_id, conversation_id, created_at, id);
 comment on index strongroom.interactions_by_conversation is 'A conversation''s interactions.';
+create index interactions_by_creation
+    on strongroom.interactions (tenant_id, created_at, id);
+comment on index strongroom.interactions_by_creation is 'Pages of all interactions.';
 create index pending_interactions
     on strongroom.interactions (tenant_id, created_at, id)
     where status = 'pending';
@@ -2550,7 +2563,9 @@ comment on column strongroom.approval_grants.revoked_at is 'Since when it holds 
 comment on column strongroom.approval_grants.created_at is 'When it was given.';
 
 create index active_grants
-    on strongroom.approval_grants (tenant_id, principal_id, tool_name)
+    on strongroom.approval_grants (
+        tenant_id, principal_id, tool_name, conversation_id, created_at, id
+    )
     where revoked_at is null;
 comment on index strongroom.active_grants is 'Whether a call needs to ask.';
 create index grants_by_conversation
@@ -3033,9 +3048,13 @@ begin
                     limit $4 + 1
                 ) as i
             ) as s
-            inner join strongroom.interaction_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.interaction_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %2$s, d.id %2$s
         $query$,
@@ -3172,6 +3191,8 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -3192,17 +3213,39 @@ begin
         g.expires_at,
         g.revoked_at,
         g.created_at
-    from strongroom.approval_grants as g
-    where g.tenant_id = p_tenant_id
-        and g.principal_id = p_principal_id
-        and g.tool_name = p_tool_name
-        and g.revoked_at is null
-        and (g.expires_at is null or g.expires_at > clock_timestamp())
-        and (g.scope = 'always' or g.conversation_id = p_conversation_id)
-    order by
-        g.scope,
-        g.created_at,
-        g.id
+    from (
+        -- One after the other, each from its place in the index: not all of the principal's.
+        (
+            select g.*
+            from strongroom.approval_grants as g
+            where g.tenant_id = p_tenant_id
+                and g.principal_id = p_principal_id
+                and g.tool_name = p_tool_name
+                and g.conversation_id is null
+                and g.revoked_at is null
+                and (g.expires_at is null or g.expires_at > clock_timestamp())
+            order by
+                g.created_at,
+                g.id
+            limit 1
+        )
+        union all
+        (
+            select g.*
+            from strongroom.approval_grants as g
+            where g.tenant_id = p_tenant_id
+                and g.principal_id = p_principal_id
+                and g.tool_name = p_tool_name
+                and g.conversation_id = p_conversation_id
+                and g.revoked_at is null
+                and (g.expires_at is null or g.expires_at > clock_timestamp())
+            order by
+                g.created_at,
+                g.id
+            limit 1
+        )
+    ) as g
+    order by g.scope
     limit 1;
 end
 $$;
@@ -4001,9 +4044,13 @@ begin
                     limit $4 + 1
                 ) as r
             ) as s
-            inner join strongroom.run_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.run_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %2$s, d.id %2$s
         $query$,

@@ -1558,11 +1558,13 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+    v_ids text[];
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
     perform strongroom_private.check_ids('memory_ids', p_memory_ids);
-    with locked as materialized (
+    v_ids := array(
         select m.id
         from strongroom.memories as m
         where m.tenant_id = p_tenant_id
@@ -1571,13 +1573,12 @@ begin
             and (m.expires_at is null or m.expires_at > now())
         order by m.id
         for no key update
-    )
+    );
     update strongroom.memories as m
     set last_used_at = now()
-    from locked as l
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and m.id = l.id;
+        and m.id = any (v_ids);
     get diagnostics touched = row_count;
     return next;
 end
@@ -1606,13 +1607,24 @@ set jit = off
 as $$
 declare
     v_count bigint;
+    v_ids text[];
 begin
+    -- One fact is looked up by its key, however many the principal has.
+    v_ids := array[p_memory_id];
+    if p_memory_id is null then
+        v_ids := array(
+            select m.id
+            from strongroom.memories as m
+            where m.tenant_id = p_tenant_id
+                and m.principal_id = p_principal_id
+        );
+    end if;
     -- In the order of ids, as touch_memories locks them.
     perform
     from strongroom.memories as m
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and (p_memory_id is null or m.id = p_memory_id)
+        and m.id = any (v_ids)
     order by m.id
     for update;
     insert into strongroom.memory_tombstones (tenant_id, principal_id, digest)
@@ -1626,12 +1638,12 @@ begin
     ) as d
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and (p_memory_id is null or m.id = p_memory_id)
+        and m.id = any (v_ids)
     on conflict on constraint memory_tombstones_pkey do nothing;
     delete from strongroom.memories as m
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and (p_memory_id is null or m.id = p_memory_id);
+        and m.id = any (v_ids);
     get diagnostics v_count = row_count;
     return v_count;
 end
@@ -2113,10 +2125,14 @@ begin
                     limit $4 + 1
                 ) as v
             ) as s
-            inner join strongroom.memory_details as d
-                on d.tenant_id = $1
-                and d.principal_id = $5
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.memory_details as d
+                where d.tenant_id = $1
+                    and d.principal_id = $5
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,

@@ -1130,8 +1130,17 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    v_version integer := p_version;
 begin
     perform strongroom_private.require_readable_artifact(p_tenant_id, p_artifact_id, p_viewer_id);
+    if v_version is null then
+        select a.latest_version
+        into v_version
+        from strongroom.artifacts as a
+        where a.tenant_id = p_tenant_id
+            and a.id = p_artifact_id;
+    end if;
     return query
     select
         d.*,
@@ -1144,15 +1153,7 @@ begin
         and v.version = d.version
     where d.tenant_id = p_tenant_id
         and d.artifact_id = p_artifact_id
-        and d.version = coalesce(
-            p_version,
-            (
-                select a.latest_version
-                from strongroom.artifacts as a
-                where a.tenant_id = p_tenant_id
-                    and a.id = p_artifact_id
-            )
-        );
+        and d.version = v_version;
 end
 $$;
 comment on function strongroom.find_artifact_version(text, text, integer, text) is
@@ -1227,10 +1228,14 @@ begin
                     limit $4 + 1
                 ) as v
             ) as s
-            inner join strongroom.artifact_version_details as d
-                on d.tenant_id = $1
-                and d.artifact_id = $5
-                and d.version = s.version
+            cross join lateral (
+                select d.*
+                from strongroom.artifact_version_details as d
+                where d.tenant_id = $1
+                    and d.artifact_id = $5
+                    and d.version = s.version
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.version %3$s
         $query$,
@@ -1368,9 +1373,13 @@ begin
                     limit $4 + 1
                 ) as a
             ) as s
-            inner join strongroom.artifact_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.artifact_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %2$s, d.id %2$s
         $query$,
@@ -2483,10 +2492,14 @@ begin
                     limit $4 + 1
                 ) as o
             ) as s
-            inner join strongroom.tool_output_details as d
-                on d.tenant_id = $1
-                and d.conversation_id = $5
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.tool_output_details as d
+                where d.tenant_id = $1
+                    and d.conversation_id = $5
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,

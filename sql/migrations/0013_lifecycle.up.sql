@@ -63,6 +63,10 @@ comment on column strongroom.deletion_receipts.subject_digest is
     ' nobody can read from it who it was.';
 comment on column strongroom.deletion_receipts.created_at is 'When it was done.';
 
+create index deletion_receipts_by_creation
+    on strongroom.deletion_receipts (tenant_id, created_at, id);
+comment on index strongroom.deletion_receipts_by_creation is 'Pages of all receipts.';
+
 create table strongroom.deletion_receipt_items (
     tenant_id text collate "C" not null,
     receipt_id text collate "C" not null,

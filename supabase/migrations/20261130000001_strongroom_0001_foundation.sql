@@ -1385,6 +1385,8 @@ returns trigger
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_stays boolean;
@@ -2662,6 +2664,9 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+-- A page walks its index; a bitmap of it is all that there is.
+set enable_bitmapscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off
@@ -2767,6 +2772,8 @@ returns trigger
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_old jsonb;
@@ -3113,6 +3120,11 @@ comment on column strongroom.audit_seals.digest is
     'The chain''s hash at its last place. Kept elsewhere, it proves the whole chain up to there.';
 comment on column strongroom.audit_seals.created_at is 'When it was sealed.';
 
+create index audit_seals_by_last_position
+    on strongroom.audit_seals (tenant_id, last_position);
+comment on index strongroom.audit_seals_by_last_position is
+    'Which seal ends where: a verification asks it for each event.';
+
 create trigger audit_seals_are_insert_only
     before update or delete on strongroom.audit_seals
     for each row
@@ -3335,11 +3347,12 @@ begin
             then 'duplicate'
             else 'conflict'
         end
-    from jsonb_array_elements(p_events) with ordinality as e (value, place)
+    from unnest(v_ids) with ordinality as i (id, place)
     inner join strongroom.audit_events as a
         on a.tenant_id = p_tenant_id
-        and a.id = v_ids[e.place]
-    order by e.place;
+        and a.id = i.id
+    cross join lateral (select p_events -> (i.place::integer - 1) as value) as e
+    order by i.place;
 end
 $$;
 comment on function strongroom.append_audit_events(text, jsonb) is

@@ -696,9 +696,13 @@ begin
                     limit $4 + 1
                 ) as j
             ) as s
-            inner join strongroom.job_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.job_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,
@@ -2276,6 +2280,7 @@ declare
     v_path text;
     v_events jsonb := jsonb_build_array();
     v_event jsonb;
+    v_ids text[];
     v_last bigint;
     v_inserted bigint;
 begin
@@ -2307,6 +2312,7 @@ begin
             || jsonb_strip_nulls(jsonb_build_object('id', v_event -> 'id'))
             || (v_event - 'id')
         );
+        v_ids := array_append(v_ids, v_events -> v_index ->> 'id');
     end loop;
 
     -- The topic's row is the turn of its publishers: commit order is the order of sequences.
@@ -2334,6 +2340,18 @@ begin
             row_number() over (partition by i.value ->> 'id' order by i.place) as turn
         from jsonb_array_elements(v_events) with ordinality as i (value, place)
     ),
+    known as materialized (
+        -- By ids: a join with what is read from JSON reads the whole topic.
+        select
+            e.id,
+            e.kind,
+            e.payload,
+            e.sequence
+        from strongroom.topic_events as e
+        where e.tenant_id = p_tenant_id
+            and e.topic = p_topic
+            and e.id = any (v_ids)
+    ),
     numbered as materialized (
         select
             i.id,
@@ -2344,10 +2362,8 @@ begin
         where i.turn = 1
             and not exists (
                 select
-                from strongroom.topic_events as e
-                where e.tenant_id = p_tenant_id
-                    and e.topic = p_topic
-                    and e.id = i.id
+                from known as e
+                where e.id = i.id
             )
     ),
     inserted as (
@@ -2375,10 +2391,7 @@ begin
         end
     from input as i
     left join numbered as n on n.id = i.id
-    left join strongroom.topic_events as e
-        on e.tenant_id = p_tenant_id
-        and e.topic = p_topic
-        and e.id = i.id
+    left join known as e on e.id = i.id
     order by i.place;
 
     select max(e.sequence)
@@ -2535,6 +2548,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+    v_trimmed_to bigint;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('topic', p_topic);
@@ -2554,13 +2569,15 @@ begin
     where t.tenant_id = p_tenant_id
         and t.id = p_topic
         and t.trimmed_to_sequence < least(p_up_to_sequence, t.last_sequence);
+    select t.trimmed_to_sequence
+    into v_trimmed_to
+    from strongroom.topics as t
+    where t.tenant_id = p_tenant_id
+        and t.id = p_topic;
     delete from strongroom.topic_events as e
-    using strongroom.topics as t
     where e.tenant_id = p_tenant_id
         and e.topic = p_topic
-        and t.tenant_id = p_tenant_id
-        and t.id = p_topic
-        and e.sequence <= t.trimmed_to_sequence;
+        and e.sequence <= v_trimmed_to;
     get diagnostics trimmed = row_count;
     return next;
 end

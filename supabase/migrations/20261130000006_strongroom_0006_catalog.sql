@@ -790,10 +790,19 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    v_version integer;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('agent_id', p_agent_id);
     perform strongroom_private.check_catalog_version(p_version);
+    select coalesce(p_version, a.latest_version)
+    into v_version
+    from strongroom.agents as a
+    where a.tenant_id = p_tenant_id
+        and a.id = p_agent_id
+        and a.deleted_at is null;
+    -- By its whole key, however many versions there are; without the agent there is none.
     return query
     select
         v.tenant_id,
@@ -804,14 +813,10 @@ begin
         v.size_bytes,
         v.published_at,
         v.definition
-    from strongroom.agents as a
-    inner join strongroom.agent_versions as v
-        on v.tenant_id = a.tenant_id
-        and v.agent_id = a.id
-        and v.version = coalesce(p_version, a.latest_version)
-    where a.tenant_id = p_tenant_id
-        and a.id = p_agent_id
-        and a.deleted_at is null;
+    from strongroom.agent_versions as v
+    where v.tenant_id = p_tenant_id
+        and v.agent_id = p_agent_id
+        and v.version = v_version;
 end
 $$;
 comment on function strongroom.find_agent_version(text, text, integer) is
@@ -1694,10 +1699,19 @@ set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    v_version integer;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('skill_id', p_skill_id);
     perform strongroom_private.check_catalog_version(p_version);
+    select coalesce(p_version, a.latest_version)
+    into v_version
+    from strongroom.skills as a
+    where a.tenant_id = p_tenant_id
+        and a.id = p_skill_id
+        and a.deleted_at is null;
+    -- By its whole key, however many versions there are; without the skill there is none.
     return query
     select
         v.tenant_id,
@@ -1708,14 +1722,10 @@ begin
         v.size_bytes,
         v.published_at,
         v.definition
-    from strongroom.skills as a
-    inner join strongroom.skill_versions as v
-        on v.tenant_id = a.tenant_id
-        and v.skill_id = a.id
-        and v.version = coalesce(p_version, a.latest_version)
-    where a.tenant_id = p_tenant_id
-        and a.id = p_skill_id
-        and a.deleted_at is null;
+    from strongroom.skill_versions as v
+    where v.tenant_id = p_tenant_id
+        and v.skill_id = p_skill_id
+        and v.version = v_version;
 end
 $$;
 comment on function strongroom.find_skill_version(text, text, integer) is
@@ -2006,11 +2016,20 @@ begin
     left join strongroom.agents as a
         on a.tenant_id = c.tenant_id
         and a.id = c.agent_id
-    left join strongroom.agent_versions as v
-        on v.tenant_id = a.tenant_id
-        and v.agent_id = a.id
-        and v.version = coalesce(c.agent_version, a.latest_version)
-        and a.deleted_at is null
+    -- By its whole key, however many versions there are.
+    left join lateral (
+        select d.*
+        from strongroom.agent_versions as d
+        where d.tenant_id = a.tenant_id
+            and d.agent_id = a.id
+            and d.version = case
+                when c.agent_version is null then a.latest_version
+                else c.agent_version
+            end
+            and a.deleted_at is null
+        order by d.version
+        limit 1
+    ) as v on true
     left join strongroom.catalog_tombstones as t
         on t.tenant_id = c.tenant_id
         and t.kind = 'agent'
@@ -2069,11 +2088,17 @@ begin
     left join strongroom.skills as s
         on s.tenant_id = p_tenant_id
         and s.id = r.id
-    left join strongroom.skill_versions as v
-        on v.tenant_id = s.tenant_id
-        and v.skill_id = s.id
-        and v.version = coalesce(p_version, s.latest_version)
-        and s.deleted_at is null
+    -- By its whole key, however many versions there are.
+    left join lateral (
+        select d.*
+        from strongroom.skill_versions as d
+        where d.tenant_id = s.tenant_id
+            and d.skill_id = s.id
+            and d.version = case when p_version is null then s.latest_version else p_version end
+            and s.deleted_at is null
+        order by d.version
+        limit 1
+    ) as v on true
     left join strongroom.catalog_tombstones as t
         on t.tenant_id = p_tenant_id
         and t.kind = 'skill'

@@ -904,6 +904,9 @@ returns table (
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+-- A page walks its index; a bitmap of it is all that there is.
+set enable_bitmapscan = off
+set jit = off
 as $$
 -- @plpgsql_check_options: extra_warnings = off
 declare
@@ -946,9 +949,13 @@ begin
                     limit $4 + 1
                 ) as c
             ) as s
-            inner join strongroom.collection_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.collection_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,
@@ -2428,9 +2435,13 @@ begin
                     limit $4 + 1
                 ) as o
             ) as s
-            inner join strongroom.source_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.source_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,
@@ -2551,9 +2562,13 @@ begin
                     limit $4 + 1
                 ) as o
             ) as s
-            inner join strongroom.source_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.source_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,
@@ -2909,6 +2924,9 @@ stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+-- How many chunks hold the words decides the way, so each search is planned for its own: the plan
+-- for any words reads all chunks for each of them.
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare

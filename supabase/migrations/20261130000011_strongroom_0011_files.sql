@@ -1375,10 +1375,21 @@ select
     f.created_at,
     f.updated_at
 from strongroom.files as f
-inner join strongroom.file_versions as v
-    on v.tenant_id = f.tenant_id
-    and v.file_id = f.id
-    and v.version = f.latest_version;
+-- By its whole key, however many versions a file has.
+cross join lateral (
+    select
+        l.state,
+        l.blob_key,
+        l.media_type,
+        l.size_bytes,
+        l.sha256
+    from strongroom.file_versions as l
+    where l.tenant_id = f.tenant_id
+        and l.file_id = f.id
+        and l.version = f.latest_version
+    order by l.version
+    limit 1
+) as v;
 comment on view strongroom.file_details is
     'A file as the functions return it, with the state and bytes of its newest version. Under the'
     ' row security of the reader.';
@@ -1892,9 +1903,13 @@ begin
                     limit $5 + 1
                 ) as f
             ) as s
-            inner join strongroom.file_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.file_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $5
             order by
                 d.created_at %2$s,
@@ -2029,6 +2044,10 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+    -- A range is a condition of the index, with a version and without one.
+    v_low integer := coalesce(p_version, 1);
+    v_high integer := coalesce(p_version, 2147483647);
 begin
     perform strongroom_private.require_readable_file(p_tenant_id, p_file_id, p_viewer_id);
     return query
@@ -2036,7 +2055,8 @@ begin
     from strongroom.file_version_details as d
     where d.tenant_id = p_tenant_id
         and d.file_id = p_file_id
-        and case when p_version is null then d.state = 'stored' else d.version = p_version end
+        and d.version between v_low and v_high
+        and (p_version is not null or d.state = 'stored')
     order by d.version desc
     limit 1;
 end
@@ -2235,10 +2255,14 @@ begin
                     limit $7 + 1
                 ) as v
             ) as s
-            inner join strongroom.file_version_details as d
-                on d.tenant_id = $1
-                and d.file_id = s.file_id
-                and d.version = s.version
+            cross join lateral (
+                select d.*
+                from strongroom.file_version_details as d
+                where d.tenant_id = $1
+                    and d.file_id = s.file_id
+                    and d.version = s.version
+                offset 0
+            ) as d
             where s.place <= $7
             order by
                 d.state_changed_at %3$s,

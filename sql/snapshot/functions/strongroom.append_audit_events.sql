@@ -112,11 +112,12 @@ begin
             then 'duplicate'
             else 'conflict'
         end
-    from jsonb_array_elements(p_events) with ordinality as e (value, place)
+    from unnest(v_ids) with ordinality as i (id, place)
     inner join strongroom.audit_events as a
         on a.tenant_id = p_tenant_id
-        and a.id = v_ids[e.place]
-    order by e.place;
+        and a.id = i.id
+    cross join lateral (select p_events -> (i.place::integer - 1) as value) as e
+    order by i.place;
 end
 $function$;
 

@@ -5,6 +5,8 @@ CREATE OR REPLACE FUNCTION strongroom.find_active_grant(p_tenant_id text, p_prin
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 begin
@@ -25,17 +27,39 @@ begin
         g.expires_at,
         g.revoked_at,
         g.created_at
-    from strongroom.approval_grants as g
-    where g.tenant_id = p_tenant_id
-        and g.principal_id = p_principal_id
-        and g.tool_name = p_tool_name
-        and g.revoked_at is null
-        and (g.expires_at is null or g.expires_at > clock_timestamp())
-        and (g.scope = 'always' or g.conversation_id = p_conversation_id)
-    order by
-        g.scope,
-        g.created_at,
-        g.id
+    from (
+        -- One after the other, each from its place in the index: not all of the principal's.
+        (
+            select g.*
+            from strongroom.approval_grants as g
+            where g.tenant_id = p_tenant_id
+                and g.principal_id = p_principal_id
+                and g.tool_name = p_tool_name
+                and g.conversation_id is null
+                and g.revoked_at is null
+                and (g.expires_at is null or g.expires_at > clock_timestamp())
+            order by
+                g.created_at,
+                g.id
+            limit 1
+        )
+        union all
+        (
+            select g.*
+            from strongroom.approval_grants as g
+            where g.tenant_id = p_tenant_id
+                and g.principal_id = p_principal_id
+                and g.tool_name = p_tool_name
+                and g.conversation_id = p_conversation_id
+                and g.revoked_at is null
+                and (g.expires_at is null or g.expires_at > clock_timestamp())
+            order by
+                g.created_at,
+                g.id
+            limit 1
+        )
+    ) as g
+    order by g.scope
     limit 1;
 end
 $function$;

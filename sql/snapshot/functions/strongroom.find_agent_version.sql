@@ -9,10 +9,19 @@ CREATE OR REPLACE FUNCTION strongroom.find_agent_version(p_tenant_id text, p_age
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+    v_version integer;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('agent_id', p_agent_id);
     perform strongroom_private.check_catalog_version(p_version);
+    select coalesce(p_version, a.latest_version)
+    into v_version
+    from strongroom.agents as a
+    where a.tenant_id = p_tenant_id
+        and a.id = p_agent_id
+        and a.deleted_at is null;
+    -- By its whole key, however many versions there are; without the agent there is none.
     return query
     select
         v.tenant_id,
@@ -23,14 +32,10 @@ begin
         v.size_bytes,
         v.published_at,
         v.definition
-    from strongroom.agents as a
-    inner join strongroom.agent_versions as v
-        on v.tenant_id = a.tenant_id
-        and v.agent_id = a.id
-        and v.version = coalesce(p_version, a.latest_version)
-    where a.tenant_id = p_tenant_id
-        and a.id = p_agent_id
-        and a.deleted_at is null;
+    from strongroom.agent_versions as v
+    where v.tenant_id = p_tenant_id
+        and v.agent_id = p_agent_id
+        and v.version = v_version;
 end
 $function$;
 

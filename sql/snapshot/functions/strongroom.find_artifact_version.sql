@@ -9,8 +9,17 @@ CREATE OR REPLACE FUNCTION strongroom.find_artifact_version(p_tenant_id text, p_
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+    v_version integer := p_version;
 begin
     perform strongroom_private.require_readable_artifact(p_tenant_id, p_artifact_id, p_viewer_id);
+    if v_version is null then
+        select a.latest_version
+        into v_version
+        from strongroom.artifacts as a
+        where a.tenant_id = p_tenant_id
+            and a.id = p_artifact_id;
+    end if;
     return query
     select
         d.*,
@@ -23,15 +32,7 @@ begin
         and v.version = d.version
     where d.tenant_id = p_tenant_id
         and d.artifact_id = p_artifact_id
-        and d.version = coalesce(
-            p_version,
-            (
-                select a.latest_version
-                from strongroom.artifacts as a
-                where a.tenant_id = p_tenant_id
-                    and a.id = p_artifact_id
-            )
-        );
+        and d.version = v_version;
 end
 $function$;
 

@@ -9,6 +9,10 @@ CREATE OR REPLACE FUNCTION strongroom.find_checkpoint(p_tenant_id text, p_run_id
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+    -- A range is a condition of the index, with a sequence and without one.
+    v_low bigint := coalesce(p_sequence, 1);
+    v_high bigint := coalesce(p_sequence, 9223372036854775807);
 begin
     perform strongroom_private.require_readable_run(p_tenant_id, p_run_id, p_viewer_id);
     return query
@@ -27,7 +31,7 @@ begin
     from strongroom.checkpoints as c
     where c.tenant_id = p_tenant_id
         and c.run_id = p_run_id
-        and (p_sequence is null or c.sequence = p_sequence)
+        and c.sequence between v_low and v_high
     order by c.sequence desc
     limit 1;
 end

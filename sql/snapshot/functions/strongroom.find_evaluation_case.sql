@@ -9,10 +9,17 @@ CREATE OR REPLACE FUNCTION strongroom.find_evaluation_case(p_tenant_id text, p_c
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+    v_version integer;
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('case_id', p_case_id);
     perform strongroom_private.check_catalog_version(p_version);
+    select coalesce(p_version, c.latest_version)
+    into v_version
+    from strongroom.evaluation_cases as c
+    where c.tenant_id = p_tenant_id
+        and c.id = p_case_id;
     return query
     select
         c.tenant_id,
@@ -32,9 +39,10 @@ begin
     inner join strongroom.evaluation_case_versions as v
         on v.tenant_id = c.tenant_id
         and v.case_id = c.id
-        and v.version = coalesce(p_version, c.latest_version)
     where c.tenant_id = p_tenant_id
-        and c.id = p_case_id;
+        and c.id = p_case_id
+        -- The whole key, however many versions there are.
+        and v.version = v_version;
 end
 $function$;
 

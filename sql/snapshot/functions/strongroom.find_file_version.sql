@@ -7,6 +7,10 @@ CREATE OR REPLACE FUNCTION strongroom.find_file_version(p_tenant_id text, p_file
  SET enable_seqscan TO 'off'
  SET jit TO 'off'
 AS $function$
+declare
+    -- A range is a condition of the index, with a version and without one.
+    v_low integer := coalesce(p_version, 1);
+    v_high integer := coalesce(p_version, 2147483647);
 begin
     perform strongroom_private.require_readable_file(p_tenant_id, p_file_id, p_viewer_id);
     return query
@@ -14,7 +18,8 @@ begin
     from strongroom.file_version_details as d
     where d.tenant_id = p_tenant_id
         and d.file_id = p_file_id
-        and case when p_version is null then d.state = 'stored' else d.version = p_version end
+        and d.version between v_low and v_high
+        and (p_version is not null or d.state = 'stored')
     order by d.version desc
     limit 1;
 end

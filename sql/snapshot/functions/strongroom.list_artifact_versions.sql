@@ -42,10 +42,14 @@ begin
                     limit $4 + 1
                 ) as v
             ) as s
-            inner join strongroom.artifact_version_details as d
-                on d.tenant_id = $1
-                and d.artifact_id = $5
-                and d.version = s.version
+            cross join lateral (
+                select d.*
+                from strongroom.artifact_version_details as d
+                where d.tenant_id = $1
+                    and d.artifact_id = $5
+                    and d.version = s.version
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.version %3$s
         $query$,

@@ -5,6 +5,8 @@ CREATE OR REPLACE FUNCTION strongroom.list_collections(p_tenant_id text, p_limit
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 -- @plpgsql_check_options: extra_warnings = off
 declare
@@ -47,9 +49,13 @@ begin
                     limit $4 + 1
                 ) as c
             ) as s
-            inner join strongroom.collection_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.collection_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,

@@ -90,9 +90,13 @@ begin
                     limit $4 + 1
                 ) as v
             ) as s
-            inner join strongroom.conversation_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.conversation_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %2$s, d.id %2$s
         $query$,

@@ -63,10 +63,14 @@ begin
                     limit $7 + 1
                 ) as v
             ) as s
-            inner join strongroom.file_version_details as d
-                on d.tenant_id = $1
-                and d.file_id = s.file_id
-                and d.version = s.version
+            cross join lateral (
+                select d.*
+                from strongroom.file_version_details as d
+                where d.tenant_id = $1
+                    and d.file_id = s.file_id
+                    and d.version = s.version
+                offset 0
+            ) as d
             where s.place <= $7
             order by
                 d.state_changed_at %3$s,

@@ -120,9 +120,13 @@ begin
                     limit $5 + 1
                 ) as f
             ) as s
-            inner join strongroom.file_details as d
-                on d.tenant_id = $1
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.file_details as d
+                where d.tenant_id = $1
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $5
             order by
                 d.created_at %2$s,

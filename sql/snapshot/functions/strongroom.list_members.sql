@@ -5,6 +5,8 @@ CREATE OR REPLACE FUNCTION strongroom.list_members(p_tenant_id text, p_limit int
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 -- @plpgsql_check_options: extra_warnings = off

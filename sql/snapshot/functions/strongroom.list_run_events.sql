@@ -9,6 +9,9 @@ CREATE OR REPLACE FUNCTION strongroom.list_run_events(p_tenant_id text, p_run_id
  SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+    -- Not in the query: coalesce is no condition of an index below row security.
+    v_after bigint := coalesce(p_after_sequence, 0);
 begin
     perform strongroom_private.check_limit(p_limit);
     perform strongroom_private.require_readable_run(p_tenant_id, p_run_id, p_viewer_id);
@@ -34,7 +37,7 @@ begin
             from strongroom.run_events as e
             where e.tenant_id = p_tenant_id
                 and e.run_id = p_run_id
-                and e.sequence > coalesce(p_after_sequence, 0)
+                and e.sequence > v_after
             order by e.sequence
             limit p_limit + 1
         ) as e

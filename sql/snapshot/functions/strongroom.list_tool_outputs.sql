@@ -51,10 +51,14 @@ begin
                     limit $4 + 1
                 ) as o
             ) as s
-            inner join strongroom.tool_output_details as d
-                on d.tenant_id = $1
-                and d.conversation_id = $5
-                and d.id = s.id
+            cross join lateral (
+                select d.*
+                from strongroom.tool_output_details as d
+                where d.tenant_id = $1
+                    and d.conversation_id = $5
+                    and d.id = s.id
+                offset 0
+            ) as d
             where s.place <= $4
             order by d.created_at %3$s, d.id %3$s
         $query$,

@@ -12,6 +12,7 @@ declare
     v_path text;
     v_events jsonb := jsonb_build_array();
     v_event jsonb;
+    v_ids text[];
     v_last bigint;
     v_inserted bigint;
 begin
@@ -43,6 +44,7 @@ begin
             || jsonb_strip_nulls(jsonb_build_object('id', v_event -> 'id'))
             || (v_event - 'id')
         );
+        v_ids := array_append(v_ids, v_events -> v_index ->> 'id');
     end loop;
 
     -- The topic's row is the turn of its publishers: commit order is the order of sequences.
@@ -70,6 +72,18 @@ begin
             row_number() over (partition by i.value ->> 'id' order by i.place) as turn
         from jsonb_array_elements(v_events) with ordinality as i (value, place)
     ),
+    known as materialized (
+        -- By ids: a join with what is read from JSON reads the whole topic.
+        select
+            e.id,
+            e.kind,
+            e.payload,
+            e.sequence
+        from strongroom.topic_events as e
+        where e.tenant_id = p_tenant_id
+            and e.topic = p_topic
+            and e.id = any (v_ids)
+    ),
     numbered as materialized (
         select
             i.id,
@@ -80,10 +94,8 @@ begin
         where i.turn = 1
             and not exists (
                 select
-                from strongroom.topic_events as e
-                where e.tenant_id = p_tenant_id
-                    and e.topic = p_topic
-                    and e.id = i.id
+                from known as e
+                where e.id = i.id
             )
     ),
     inserted as (
@@ -111,10 +123,7 @@ begin
         end
     from input as i
     left join numbered as n on n.id = i.id
-    left join strongroom.topic_events as e
-        on e.tenant_id = p_tenant_id
-        and e.topic = p_topic
-        and e.id = i.id
+    left join known as e on e.id = i.id
     order by i.place;
 
     select max(e.sequence)

@@ -13,6 +13,10 @@ declare
     v_place bigint;
     v_results jsonb;
     v_inserted text[];
+    v_ids text[];
+    v_case_ids text[];
+    v_repeats integer[];
+    v_sources text[];
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('run_id', p_run_id);
@@ -69,23 +73,33 @@ begin
         )
         from jsonb_array_elements(p_results) with ordinality as i (value, place)
     );
+    -- What they name, as arrays: what is read from JSON row by row is no condition of an index
+    -- below row security.
+    select
+        array_agg(i.value ->> 'id' order by i.place),
+        array_agg(i.value ->> 'case_id' order by i.place),
+        array_agg((i.value ->> 'repeat')::integer order by i.place),
+        array_agg(i.value ->> 'source' order by i.place)
+    into
+        v_ids,
+        v_case_ids,
+        v_repeats,
+        v_sources
+    from jsonb_array_elements(v_results) with ordinality as i (value, place);
     -- The race: a case is purged meanwhile, and its place in the run with it. Look after the lock.
     perform
     from strongroom.evaluation_cases as c
     where c.tenant_id = p_tenant_id
-        and c.id in (
-            select i ->> 'case_id'
-            from jsonb_array_elements(v_results) as i
-        )
+        and c.id = any (v_case_ids)
     order by c.id
     for key share;
     select min(i.place) - 1
     into v_place
-    from jsonb_array_elements(v_results) with ordinality as i (value, place)
+    from unnest(v_case_ids) with ordinality as i (case_id, place)
     left join strongroom.evaluation_run_cases as c
         on c.tenant_id = p_tenant_id
         and c.run_id = p_run_id
-        and c.case_id = i.value ->> 'case_id'
+        and c.case_id = i.case_id
     where c.case_id is null;
     if v_place is not null then
         perform strongroom_private.fail(
@@ -99,23 +113,20 @@ begin
     perform
     from strongroom.conversations as c
     where c.tenant_id = p_tenant_id
-        and c.id in (
-            select i ->> 'source'
-            from jsonb_array_elements(v_results) as i
-        )
+        and c.id = any (v_sources)
     order by c.id
     for key share;
     select min(i.place) - 1
     into v_place
-    from jsonb_array_elements(v_results) with ordinality as i (value, place)
+    from unnest(v_ids, v_sources) with ordinality as i (id, source, place)
     left join strongroom.conversations as c
         on c.tenant_id = p_tenant_id
-        and c.id = i.value ->> 'source'
+        and c.id = i.source
         and c.deleted_at is null
     left join strongroom.evaluation_results as r
         on r.tenant_id = p_tenant_id
-        and r.id = i.value ->> 'id'
-    where i.value ->> 'source' is not null
+        and r.id = i.id
+    where i.source is not null
         and c.id is null
         -- A repeat of what was recorded while the conversation was there.
         and r.id is null;
@@ -151,11 +162,16 @@ begin
             i.value ->> 'source',
             i.value ->> 'usage',
             strongroom_private.digest(i.value - '{id,case_id,repeat}'::text[])
-        from jsonb_array_elements(v_results) with ordinality as i (value, place)
+        from unnest(v_case_ids) with ordinality as named (case_id, place)
         inner join strongroom.evaluation_run_cases as c
             on c.tenant_id = p_tenant_id
             and c.run_id = p_run_id
-            and c.case_id = i.value ->> 'case_id'
+            and c.case_id = named.case_id
+        cross join lateral (
+            select
+                v_results -> (named.place::integer - 1) as value,
+                named.place
+        ) as i
         -- After the run's end nothing is added; what follows still knows a repeat.
         where v_status = 'running'
         order by
@@ -172,12 +188,12 @@ begin
 
     if v_status <> 'running' and exists (
         select
-        from jsonb_array_elements(v_results) as i
+        from unnest(v_case_ids, v_repeats) as i (case_id, repeat)
         left join strongroom.evaluation_results as r
             on r.tenant_id = p_tenant_id
             and r.run_id = p_run_id
-            and r.case_id = i ->> 'case_id'
-            and r.repeat = (i ->> 'repeat')::integer
+            and r.case_id = i.case_id
+            and r.repeat = i.repeat
         where r.id is null
     ) then
         perform strongroom_private.fail(
@@ -204,7 +220,12 @@ begin
             when r.id is null then 'other-place'
             when r.content_digest <> j.digest then 'other-content'
         end
-    from jsonb_array_elements(v_results) with ordinality as i (value, place)
+    from unnest(v_case_ids, v_repeats) with ordinality as named (case_id, repeat, place)
+    cross join lateral (
+        select
+            v_results -> (named.place::integer - 1) as value,
+            named.place
+    ) as i
     cross join lateral (
         select
             strongroom_private.digest(i.value - '{id,case_id,repeat}'::text[]) as digest,
@@ -218,8 +239,8 @@ begin
     left join strongroom.evaluation_results as r
         on r.tenant_id = p_tenant_id
         and r.run_id = p_run_id
-        and r.case_id = i.value ->> 'case_id'
-        and r.repeat = (i.value ->> 'repeat')::integer
+        and r.case_id = named.case_id
+        and r.repeat = named.repeat
     order by i.place;
 end
 $function$;

@@ -34,11 +34,20 @@ begin
     left join strongroom.agents as a
         on a.tenant_id = c.tenant_id
         and a.id = c.agent_id
-    left join strongroom.agent_versions as v
-        on v.tenant_id = a.tenant_id
-        and v.agent_id = a.id
-        and v.version = coalesce(c.agent_version, a.latest_version)
-        and a.deleted_at is null
+    -- By its whole key, however many versions there are.
+    left join lateral (
+        select d.*
+        from strongroom.agent_versions as d
+        where d.tenant_id = a.tenant_id
+            and d.agent_id = a.id
+            and d.version = case
+                when c.agent_version is null then a.latest_version
+                else c.agent_version
+            end
+            and a.deleted_at is null
+        order by d.version
+        limit 1
+    ) as v on true
     left join strongroom.catalog_tombstones as t
         on t.tenant_id = c.tenant_id
         and t.kind = 'agent'

@@ -32,11 +32,17 @@ begin
     left join strongroom.skills as s
         on s.tenant_id = p_tenant_id
         and s.id = r.id
-    left join strongroom.skill_versions as v
-        on v.tenant_id = s.tenant_id
-        and v.skill_id = s.id
-        and v.version = coalesce(p_version, s.latest_version)
-        and s.deleted_at is null
+    -- By its whole key, however many versions there are.
+    left join lateral (
+        select d.*
+        from strongroom.skill_versions as d
+        where d.tenant_id = s.tenant_id
+            and d.skill_id = s.id
+            and d.version = case when p_version is null then s.latest_version else p_version end
+            and s.deleted_at is null
+        order by d.version
+        limit 1
+    ) as v on true
     left join strongroom.catalog_tombstones as t
         on t.tenant_id = p_tenant_id
         and t.kind = 'skill'

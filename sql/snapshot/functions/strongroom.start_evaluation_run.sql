@@ -11,6 +11,8 @@ declare
     v_digest text;
     v_missing bigint;
     v_outcome text := 'duplicate';
+    v_case_ids text[];
+    v_versions integer[];
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('run_id', v_id);
@@ -38,6 +40,15 @@ begin
     v_digest := strongroom_private.digest(
         jsonb_build_array(p_name, p_agent_id, p_agent_version, p_metadata, p_cases)
     );
+    -- What the JSON names, as arrays: what is read from it row by row is no condition of an index
+    -- below row security.
+    select
+        array_agg(i.value ->> 'case_id' order by i.place),
+        array_agg((i.value ->> 'version')::integer order by i.place)
+    into
+        v_case_ids,
+        v_versions
+    from jsonb_array_elements(p_cases) with ordinality as i (value, place);
 
     insert into strongroom.evaluation_runs (
         tenant_id, id, name, agent_id, agent_version, metadata, case_count, creation_digest
@@ -68,10 +79,7 @@ begin
         perform
         from strongroom.evaluation_cases as c
         where c.tenant_id = p_tenant_id
-            and c.id in (
-                select i ->> 'case_id'
-                from jsonb_array_elements(p_cases) as i
-            )
+            and c.id = any (v_case_ids)
         order by c.id
         for key share;
         insert into strongroom.evaluation_run_cases (tenant_id, run_id, case_id, case_version)
@@ -80,21 +88,21 @@ begin
             v_id,
             v.case_id,
             v.version
-        from jsonb_array_elements(p_cases) as i
+        from unnest(v_case_ids, v_versions) as i (case_id, version)
         inner join strongroom.evaluation_cases as c
             on c.tenant_id = p_tenant_id
-            and c.id = i ->> 'case_id'
+            and c.id = i.case_id
         inner join strongroom.evaluation_case_versions as v
             on v.tenant_id = c.tenant_id
             and v.case_id = c.id
-            and v.version = coalesce((i ->> 'version')::integer, c.latest_version);
+            and v.version = case when i.version is null then c.latest_version else i.version end;
         select min(i.place) - 1
         into v_missing
-        from jsonb_array_elements(p_cases) with ordinality as i (value, place)
+        from unnest(v_case_ids) with ordinality as i (case_id, place)
         left join strongroom.evaluation_run_cases as rc
             on rc.tenant_id = p_tenant_id
             and rc.run_id = v_id
-            and rc.case_id = i.value ->> 'case_id'
+            and rc.case_id = i.case_id
         where rc.case_id is null;
         if v_missing is not null then
             perform strongroom_private.fail(

@@ -7,11 +7,13 @@ CREATE OR REPLACE FUNCTION strongroom.touch_memories(p_tenant_id text, p_princip
  SET enable_seqscan TO 'off'
  SET jit TO 'off'
 AS $function$
+declare
+    v_ids text[];
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('principal_id', p_principal_id);
     perform strongroom_private.check_ids('memory_ids', p_memory_ids);
-    with locked as materialized (
+    v_ids := array(
         select m.id
         from strongroom.memories as m
         where m.tenant_id = p_tenant_id
@@ -20,13 +22,12 @@ begin
             and (m.expires_at is null or m.expires_at > now())
         order by m.id
         for no key update
-    )
+    );
     update strongroom.memories as m
     set last_used_at = now()
-    from locked as l
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and m.id = l.id;
+        and m.id = any (v_ids);
     get diagnostics touched = row_count;
     return next;
 end

@@ -7,6 +7,8 @@ CREATE OR REPLACE FUNCTION strongroom.trim_topic(p_tenant_id text, p_topic text,
  SET enable_seqscan TO 'off'
  SET jit TO 'off'
 AS $function$
+declare
+    v_trimmed_to bigint;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('topic', p_topic);
@@ -26,13 +28,15 @@ begin
     where t.tenant_id = p_tenant_id
         and t.id = p_topic
         and t.trimmed_to_sequence < least(p_up_to_sequence, t.last_sequence);
+    select t.trimmed_to_sequence
+    into v_trimmed_to
+    from strongroom.topics as t
+    where t.tenant_id = p_tenant_id
+        and t.id = p_topic;
     delete from strongroom.topic_events as e
-    using strongroom.topics as t
     where e.tenant_id = p_tenant_id
         and e.topic = p_topic
-        and t.tenant_id = p_tenant_id
-        and t.id = p_topic
-        and e.sequence <= t.trimmed_to_sequence;
+        and e.sequence <= v_trimmed_to;
     get diagnostics trimmed = row_count;
     return next;
 end

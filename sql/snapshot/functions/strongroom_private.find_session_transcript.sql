@@ -10,6 +10,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.find_session_transcript(p_tenant_i
 AS $function$
 declare
     v_transcript strongroom.transcripts;
+    -- Not in the query: coalesce is no condition of an index below row security.
+    v_user_id text := coalesce(p_user_id, '');
 begin
     perform strongroom_private.enter_tenant(p_tenant_id);
     perform strongroom_private.check_id('session_id', p_session_id);
@@ -20,7 +22,7 @@ begin
     where t.tenant_id = p_tenant_id
         and t.kind = 'session'
         and t.name = p_session_id
-        and t.user_id = coalesce(p_user_id, '');
+        and t.user_id = v_user_id;
     if v_transcript.conversation_id is not null then
         perform strongroom_private.require_readable_conversation(
             p_tenant_id, v_transcript.conversation_id, null

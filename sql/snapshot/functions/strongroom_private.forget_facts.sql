@@ -9,13 +9,24 @@ CREATE OR REPLACE FUNCTION strongroom_private.forget_facts(p_tenant_id text, p_p
 AS $function$
 declare
     v_count bigint;
+    v_ids text[];
 begin
+    -- One fact is looked up by its key, however many the principal has.
+    v_ids := array[p_memory_id];
+    if p_memory_id is null then
+        v_ids := array(
+            select m.id
+            from strongroom.memories as m
+            where m.tenant_id = p_tenant_id
+                and m.principal_id = p_principal_id
+        );
+    end if;
     -- In the order of ids, as touch_memories locks them.
     perform
     from strongroom.memories as m
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and (p_memory_id is null or m.id = p_memory_id)
+        and m.id = any (v_ids)
     order by m.id
     for update;
     insert into strongroom.memory_tombstones (tenant_id, principal_id, digest)
@@ -29,12 +40,12 @@ begin
     ) as d
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and (p_memory_id is null or m.id = p_memory_id)
+        and m.id = any (v_ids)
     on conflict on constraint memory_tombstones_pkey do nothing;
     delete from strongroom.memories as m
     where m.tenant_id = p_tenant_id
         and m.principal_id = p_principal_id
-        and (p_memory_id is null or m.id = p_memory_id);
+        and m.id = any (v_ids);
     get diagnostics v_count = row_count;
     return v_count;
 end

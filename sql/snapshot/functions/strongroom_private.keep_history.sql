@@ -4,6 +4,8 @@ CREATE OR REPLACE FUNCTION strongroom_private.keep_history()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
     v_stays boolean;

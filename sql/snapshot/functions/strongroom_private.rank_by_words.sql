@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION strongroom_private.rank_by_words(p_tenant_id text, p_
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET jit TO 'off'
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 #variable_conflict use_column
 declare

@@ -57,7 +57,7 @@ comment on column strongroom.approval_grants.revoked_at is
 comment on column strongroom.approval_grants.created_at is
     'When it was given.';
 
-CREATE INDEX active_grants ON strongroom.approval_grants USING btree (tenant_id, principal_id, tool_name) WHERE (revoked_at IS NULL);
+CREATE INDEX active_grants ON strongroom.approval_grants USING btree (tenant_id, principal_id, tool_name, conversation_id, created_at, id) WHERE (revoked_at IS NULL);
 comment on index strongroom.active_grants is
     'Whether a call needs to ask.';
 

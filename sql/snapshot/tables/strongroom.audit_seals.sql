@@ -35,6 +35,10 @@ comment on column strongroom.audit_seals.digest is
 comment on column strongroom.audit_seals.created_at is
     'When it was sealed.';
 
+CREATE INDEX audit_seals_by_last_position ON strongroom.audit_seals USING btree (tenant_id, last_position);
+comment on index strongroom.audit_seals_by_last_position is
+    'Which seal ends where: a verification asks it for each event.';
+
 alter table strongroom.audit_seals enable row level security;
 alter table strongroom.audit_seals force row level security;
 

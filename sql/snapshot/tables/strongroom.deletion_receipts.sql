@@ -34,6 +34,10 @@ comment on column strongroom.deletion_receipts.subject_digest is
 comment on column strongroom.deletion_receipts.created_at is
     'When it was done.';
 
+CREATE INDEX deletion_receipts_by_creation ON strongroom.deletion_receipts USING btree (tenant_id, created_at, id);
+comment on index strongroom.deletion_receipts_by_creation is
+    'Pages of all receipts.';
+
 alter table strongroom.deletion_receipts enable row level security;
 alter table strongroom.deletion_receipts force row level security;
 

@@ -121,6 +121,10 @@ CREATE INDEX interactions_by_conversation ON strongroom.interactions USING btree
 comment on index strongroom.interactions_by_conversation is
     'A conversation''s interactions.';
 
+CREATE INDEX interactions_by_creation ON strongroom.interactions USING btree (tenant_id, created_at, id);
+comment on index strongroom.interactions_by_creation is
+    'Pages of all interactions.';
+
 CREATE INDEX interactions_by_run ON strongroom.interactions USING btree (tenant_id, run_id, created_at, id);
 comment on index strongroom.interactions_by_run is
     'A run''s interactions.';

@@ -19,7 +19,15 @@ as
     f.created_at,
     f.updated_at
    FROM strongroom.files f
-     JOIN strongroom.file_versions v ON v.tenant_id = f.tenant_id AND v.file_id = f.id AND v.version = f.latest_version;
+     CROSS JOIN LATERAL ( SELECT l.state,
+            l.blob_key,
+            l.media_type,
+            l.size_bytes,
+            l.sha256
+           FROM strongroom.file_versions l
+          WHERE l.tenant_id = f.tenant_id AND l.file_id = f.id AND l.version = f.latest_version
+          ORDER BY l.version
+         LIMIT 1) v;
 
 comment on view strongroom.file_details is
     'A file as the functions return it, with the state and bytes of its newest version. Under the row security of the reader.';
