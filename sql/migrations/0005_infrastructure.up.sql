@@ -819,7 +819,7 @@ begin
     set status = 'running',
         is_ready = false,
         attempt = j.attempt + 1,
-        claim_token = nextval('strongroom.job_claim_tokens'),
+        claim_token = greatest(nextval('strongroom.job_claim_tokens'), j.claim_token + 1),
         worker_id = p_worker_id,
         lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
         claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
@@ -1863,7 +1863,7 @@ begin
     elsif v_lock.expires_at is null or v_lock.expires_at <= v_now then
         return query
         update strongroom.locks as l
-        set token = nextval('strongroom.lock_tokens'),
+        set token = greatest(nextval('strongroom.lock_tokens'), l.token + 1),
             owner_id = p_owner_id,
             acquisition_id = v_acquisition_id,
             acquired_at = v_now,

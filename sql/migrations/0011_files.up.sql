@@ -467,7 +467,9 @@ begin
                 return query
                 update strongroom.blob_removals as r
                 set attempts = r.attempts + 1,
-                    claim_token = nextval('strongroom.blob_removal_tokens'),
+                    claim_token = greatest(
+                        nextval('strongroom.blob_removal_tokens'), r.claim_token + 1
+                    ),
                     worker_id = p_worker_id,
                     claimed_at = clock_timestamp(),
                     due_at = clock_timestamp() + make_interval(secs => p_lease_seconds)

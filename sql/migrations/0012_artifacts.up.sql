@@ -1711,7 +1711,7 @@ begin
     on conflict on constraint artifact_exports_pkey do update
     set status = 'claimed',
         attempt = e.attempt + 1,
-        claim_token = excluded.claim_token,
+        claim_token = greatest(excluded.claim_token, e.claim_token + 1),
         worker_id = excluded.worker_id,
         lease_expires_at = excluded.lease_expires_at,
         error = null,

@@ -679,7 +679,7 @@ as $$
             else 0
         end,
         resumes_after = r.checkpointed_event_sequence,
-        claim_token = nextval('strongroom.claim_tokens'),
+        claim_token = greatest(nextval('strongroom.claim_tokens'), r.claim_token + 1),
         worker_id = p_worker_id,
         lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
         claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
@@ -3446,7 +3446,7 @@ begin
         set lease_expires_at = clock_timestamp(),
             claimable_at = null,
             is_ready = true,
-            claim_token = nextval('strongroom.claim_tokens'),
+            claim_token = greatest(nextval('strongroom.claim_tokens'), r.claim_token + 1),
             attempt = greatest(r.attempt - 1, 0),
             updated_at = now()
         where r.tenant_id = p_tenant_id
@@ -3700,7 +3700,7 @@ begin
         claimable_at = null,
         claim_token = case
             when p_voids_claim and r.claim_token is not null
-            then nextval('strongroom.claim_tokens')
+            then greatest(nextval('strongroom.claim_tokens'), r.claim_token + 1)
             else r.claim_token
         end,
         message_id = v_message_id,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
 import pytest
 
+import strongroom
 from strongroom import drift
 from tests.migrations import stories
 from tests.migrations.steps import FINGERPRINT, STEPS, drifts, objects, query
 from tests.servers import Database, LocalServer
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def test_the_fingerprint_knows_every_migration() -> None:
@@ -82,6 +87,94 @@ def test_a_dump_that_is_restored_has_not_drifted(
     with stories.as_host(empty_database) as connection:
         assert stories.conversations(connection, "acme") == ["before"]
         assert stories.create(connection, "acme", "ada", "before") == "duplicate"
+
+
+def test_rows_alone_are_restored_into_an_installed_schema(
+    database: Database, make_database: Callable[..., Database]
+) -> None:
+    """What the README says to leave out is what migrations have written, and nothing else."""
+    stories.fill(database, 1)
+    with stories.as_host(database) as connection:
+        assert stories.create(connection, "acme", "ada", "before") == "inserted"
+        assert stories.append(connection, "acme", "before") == [("inserted", 1)]
+    server = database.server
+    if not isinstance(server, LocalServer):
+        pytest.skip("the programs of somebody else's server are not known")
+    installed = make_database("superuser")
+    tables = query(
+        installed,
+        "select c.oid::regclass::text from pg_class as c where c.relkind in ('r', 'p')"
+        " and c.relnamespace in ('strongroom'::regnamespace, 'strongroom_private'::regnamespace)",
+    )
+    written = {name for (name,) in tables if query(installed, f"select from {name} limit 1")}
+    said = set(re.findall(r"--exclude-table-data=([\w.]+)", README.read_text(encoding="utf-8")))
+    assert said == written
+    dumped = subprocess.run(
+        [
+            *(server.binaries / "pg_dump", "--data-only", "--schema=strongroom*"),
+            *(f"--exclude-table-data={name}" for name in sorted(said)),
+            *("--dbname", database.admin_url),
+        ],
+        check=True,
+        capture_output=True,
+    ).stdout
+    subprocess.run(
+        [server.binaries / "psql", "--quiet", "--set", "ON_ERROR_STOP=1", installed.admin_url],
+        input=b"set session_replication_role = replica;\n" + dumped,
+        check=True,
+        capture_output=True,
+    )
+    assert drifts(installed) == []
+    with stories.as_host(installed) as connection:
+        assert stories.conversations(connection, "acme") == ["before"]
+        assert stories.append(connection, "acme", "before") == [("duplicate", 1)]
+
+
+async def test_tokens_grow_although_the_sequences_fell_back(database: Database) -> None:
+    """A switch to a logical replica brings rows, and no values of sequences."""
+    sequences = query(
+        database,
+        "select sequencename from pg_sequences where schemaname = 'strongroom'"
+        " and sequencename like '%\\_tokens'",
+    )
+    assert len(sequences) == 4
+    async with strongroom.connect(database.host_url) as store:
+        await store.tenants.create(tenant_id="acme", name="Acme")
+        await store.conversations.create(tenant_id="acme", owner_id="ada", conversation_id="c")
+        await store.runs.create(tenant_id="acme", conversation_id="c", run_id="r", input={})
+        await store.jobs.enqueue(tenant_id="acme", kind="k", job_id="j")
+        artifact = await store.artifacts.create(
+            tenant_id="acme", conversation_id="c", name="a", text="x"
+        )
+        await store.blob_removals.schedule(tenant_id="acme", blob_key="b")
+
+        async def tokens() -> list[int]:
+            (run,) = await store.runs.claim_next(worker_id="w")
+            (job,) = await store.jobs.claim(worker_id="w")
+            lock = await store.locks.acquire(tenant_id="acme", name="l", owner_id="w")
+            export = await store.artifacts.claim_export(
+                tenant_id="acme", artifact_id=artifact.id, version=1, format="pdf", worker_id="w"
+            )
+            (removal,) = await store.blob_removals.claim(worker_id="w")
+            assert lock is not None
+            found = (run.claim_token, job.claim_token, lock.token, export.claim_token)
+            assert None not in found
+            return [int(token) for token in (*found, removal.claim_token) if token is not None]
+
+        first = await tokens()
+        with database.connect() as connection:
+            for (name,) in sequences:
+                connection.execute(f"select setval('strongroom.{name}', 1, false)")
+            for change in (
+                "runs set lease_expires_at = now(), claimable_at = null, is_ready = true",
+                "jobs set lease_expires_at = now(), claimable_at = null, is_ready = true",
+                "locks set expires_at = now()",
+                "artifact_exports set lease_expires_at = now()",
+                "blob_removals set due_at = now()",
+            ):
+                connection.execute(f"update strongroom.{change}")
+        second = await tokens()
+    assert all(new > old for new, old in zip(second, first, strict=True)), (first, second)
 
 
 def test_a_host_works(every_install: Database) -> None:

@@ -61,7 +61,7 @@ begin
     elsif v_lock.expires_at is null or v_lock.expires_at <= v_now then
         return query
         update strongroom.locks as l
-        set token = nextval('strongroom.lock_tokens'),
+        set token = greatest(nextval('strongroom.lock_tokens'), l.token + 1),
             owner_id = p_owner_id,
             acquisition_id = v_acquisition_id,
             acquired_at = v_now,

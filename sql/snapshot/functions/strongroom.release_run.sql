@@ -21,7 +21,7 @@ begin
         set lease_expires_at = clock_timestamp(),
             claimable_at = null,
             is_ready = true,
-            claim_token = nextval('strongroom.claim_tokens'),
+            claim_token = greatest(nextval('strongroom.claim_tokens'), r.claim_token + 1),
             attempt = greatest(r.attempt - 1, 0),
             updated_at = now()
         where r.tenant_id = p_tenant_id

@@ -92,7 +92,7 @@ begin
         claimable_at = null,
         claim_token = case
             when p_voids_claim and r.claim_token is not null
-            then nextval('strongroom.claim_tokens')
+            then greatest(nextval('strongroom.claim_tokens'), r.claim_token + 1)
             else r.claim_token
         end,
         message_id = v_message_id,

@@ -14,7 +14,7 @@ AS $function$
             else 0
         end,
         resumes_after = r.checkpointed_event_sequence,
-        claim_token = nextval('strongroom.claim_tokens'),
+        claim_token = greatest(nextval('strongroom.claim_tokens'), r.claim_token + 1),
         worker_id = p_worker_id,
         lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
         claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),

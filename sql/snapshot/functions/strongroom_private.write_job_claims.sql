@@ -14,7 +14,7 @@ begin
     set status = 'running',
         is_ready = false,
         attempt = j.attempt + 1,
-        claim_token = nextval('strongroom.job_claim_tokens'),
+        claim_token = greatest(nextval('strongroom.job_claim_tokens'), j.claim_token + 1),
         worker_id = p_worker_id,
         lease_expires_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
         claimable_at = clock_timestamp() + make_interval(secs => p_lease_seconds),
