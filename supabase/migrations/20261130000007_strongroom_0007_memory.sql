@@ -2204,7 +2204,8 @@ begin
         return query
         select
             m.id,
-            s.product / sqrt(s.length * s.other_length)
+            -- Rounding may lead a little beyond a cosine's bounds.
+            greatest(-1, least(1, s.product / sqrt(s.length * s.other_length)))
         from strongroom.memories as m
         cross join lateral (
             select

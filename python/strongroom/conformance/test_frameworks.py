@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -330,6 +331,24 @@ async def test_a_session_is_its_principals_and_goes_with_them(adapter: Adapter) 
     }
     assert (await store.frameworks.list(**at)).items == ()
     assert len((await store.frameworks.list(**others)).items) == 1
+
+
+async def test_what_is_the_same_is_no_nearer_than_one(adapter: Adapter) -> None:
+    store = adapter.store
+    at = await _place(store)
+    vectors = [[math.sin(n * k + 1) for k in range(1, 8)] for n in range(1, 41)]
+    await store.frameworks.put(
+        **_home(at),
+        records=[
+            _value(at["path"], f"{n:02}", embeddings=[vector]) for n, vector in enumerate(vectors)
+        ],
+    )
+    for n, vector in enumerate(vectors):
+        for embedding, place in ((vector, 0), ([-number for number in vector], -1)):
+            found = await store.frameworks.search(**at, embedding=embedding)
+            scores = [one.score for one in found if one.score is not None]
+            assert -1 <= min(scores) <= max(scores) <= 1
+            assert found[place].key == f"{n:02}"
 
 
 def _calls_of_a_person(

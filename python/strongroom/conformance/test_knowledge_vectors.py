@@ -127,6 +127,19 @@ async def test_the_nearest_are_found_exactly(adapter: Adapter) -> None:
             assert hit.score == pytest.approx(cosine(vector, query), abs=1e-5)
 
 
+async def test_what_is_the_same_is_no_nearer_than_one(adapter: Adapter) -> None:
+    adapter.needs("vector_search")
+    store = adapter.store
+    docs = await new_docs(store, embedding_model=MODEL)
+    vectors = some_vectors(40, 3)
+    await embed(store, docs, "s", *vectors)
+    for vector in vectors:
+        for query in (vector, [-number for number in vector]):
+            scores = [hit.score for hit in (await near(store, docs, query, limit=40)).items]
+            assert -1 <= min(scores) <= max(scores) <= 1
+            assert max(map(abs, scores)) == pytest.approx(1, abs=1e-5)
+
+
 async def test_equally_near_ones_are_in_the_order_of_source_and_number(adapter: Adapter) -> None:
     adapter.needs("vector_search")
     store = adapter.store

@@ -22,7 +22,7 @@ from strongroom.in_memory.framework_sessions import (
     sessions_below,
 )
 from strongroom.in_memory.pages import check_page, cursor_scope, page_of
-from strongroom.in_memory.values import check_size, comparable
+from strongroom.in_memory.values import check_size, comparable, cosine
 from strongroom.models.base import JsonObject, JsonValue
 from strongroom.models.frameworks import (
     AppendedFrameworkRecord,
@@ -400,10 +400,10 @@ def _score(stored: StoredRecord, embedding: list[float] | None) -> float | None:
     if embedding is None:
         return None
     scores = [
-        math.sumprod(one, embedding) / (math.hypot(*one) * math.hypot(*embedding))
-        if hasattr(math, "sumprod")
-        else sum(a * b for a, b in zip(one, embedding, strict=True))
-        / (math.hypot(*one) * math.hypot(*embedding))
+        cosine(
+            sum(a * b for a, b in zip(one, embedding, strict=True)),
+            math.hypot(*one) * math.hypot(*embedding),
+        )
         for one in stored.embeddings
         if len(one) == len(embedding)
     ]

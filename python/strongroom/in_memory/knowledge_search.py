@@ -12,7 +12,7 @@ from strongroom.in_memory.database import IndexedChunk, Tables
 from strongroom.in_memory.knowledge_functions import check_embedding, direction_of
 from strongroom.in_memory.source_functions import visible_chunks
 from strongroom.in_memory.terms import keyword_score, searched_terms
-from strongroom.in_memory.values import METADATA_BYTES, check_size
+from strongroom.in_memory.values import METADATA_BYTES, check_size, cosine
 from strongroom.models.base import JsonValue
 from strongroom.models.knowledge import (
     Collection,
@@ -156,7 +156,7 @@ def search_chunks(
         near = _ranked(
             candidates,
             lambda source, chunk: (
-                sum(a * b for a, b in zip(chunk.direction, direction, strict=True))
+                cosine(sum(a * b for a, b in zip(chunk.direction, direction, strict=True)), 1.0)
                 if chunk.direction is not None and source.model == collection.model
                 else None
             ),

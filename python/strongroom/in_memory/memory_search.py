@@ -13,6 +13,7 @@ from strongroom.in_memory.memory_functions import (
     settings_of,
 )
 from strongroom.in_memory.memory_words import terms_of
+from strongroom.in_memory.values import cosine
 from strongroom.models.principal_memory import FoundBy, FoundMemoryFact, MemorySearch
 
 _DIGITS = Decimal("0.0001")
@@ -110,7 +111,7 @@ def _similarity(one: tuple[float, ...], other: tuple[float, ...]) -> float:
         product += a * b
         length += a * a
         other_length += b * b
-    return product / math.sqrt(length * other_length)
+    return cosine(product, math.sqrt(length * other_length))
 
 
 def _ranked(

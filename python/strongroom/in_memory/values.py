@@ -90,3 +90,8 @@ def check_ids(path: str, values: list[str]) -> None:
             detail={"path": path, "limit": 1000, "actual": len(values)},
             hint="Use a role or tenant-wide visibility for large groups.",
         )
+
+
+def cosine(product: float, lengths: float) -> float:
+    """Return a cosine; rounding may lead a little beyond its bounds."""
+    return max(-1.0, min(1.0, product / lengths))

@@ -65,7 +65,11 @@ begin
             on r.tenant_id = s.tenant_id
             and r.session_id = s.id
         left join lateral (
-            select max(v.product / sqrt(v.length * v.other_length)) as score
+            -- Rounding may lead a little beyond a cosine's bounds.
+            select
+                max(
+                    greatest(-1, least(1, v.product / sqrt(v.length * v.other_length)))
+                ) as score
             from generate_series(1, array_length(r.embeddings, 1)) as n (place)
             cross join lateral (
                 select

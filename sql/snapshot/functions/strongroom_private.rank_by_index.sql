@@ -73,7 +73,9 @@ begin
                 select
                     n.source_id,
                     n.number,
-                    -(n.embedding operator(%1$I.<#>) $3::%1$I.vector) as score
+                    greatest(
+                        -1, least(1, -(n.embedding operator(%1$I.<#>) $3::%1$I.vector))
+                    ) as score
                 from nearest as n
             ) as r
             order by

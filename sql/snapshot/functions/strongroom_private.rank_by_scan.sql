@@ -21,7 +21,10 @@ begin
                 select
                     c.source_id,
                     c.number,
-                    -(c.embedding operator(%1$I.<#>) $3::%1$I.vector) as score
+                    -- Rounding may lead a little beyond a cosine's bounds.
+                    greatest(
+                        -1, least(1, -(c.embedding operator(%1$I.<#>) $3::%1$I.vector))
+                    ) as score
                 from strongroom.chunks as c
                 inner join strongroom.sources as s
                     on s.tenant_id = c.tenant_id
