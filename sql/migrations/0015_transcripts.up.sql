@@ -1262,6 +1262,7 @@ begin
         g.place::integer - 1,
         case
             when coalesce(a.message, i.message) is distinct from g.message then 'conflict'
+            when (a.run_id, a.turn) <> (p_run_id, p_turn) then 'conflict'
             when a.position is not null and not v_is_known then 'inserted'
             else 'duplicate'
         end,
@@ -1284,7 +1285,8 @@ comment on function strongroom.append_memory_session(
 ) is
     'Append messages to a session; one row a message. inserted: it is new; duplicate: this call or'
     ' this message''s id has stored it; conflict: they have stored another, which stays. A known'
-    ' append id inserts nothing. Errors: SR001, SR004, SR010, SR020. Callers: hosts.';
+    ' append id inserts nothing, and is a conflict with another run or turn. Errors: SR001, SR004,'
+    ' SR010, SR020. Callers: hosts.';
 
 create function strongroom.clear_memory_session(
     p_tenant_id text,

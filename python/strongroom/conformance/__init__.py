@@ -54,6 +54,7 @@ SECTIONS = (
     "transactions",
     "text",
     "arguments",
+    "repeats",
     "evaluations",
     "frameworks",
     "knowledge",

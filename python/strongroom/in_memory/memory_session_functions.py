@@ -121,7 +121,9 @@ def append_session(
             )
             if message_id is not None:
                 by_id[message_id] = place
-        elif comparable(stored[place].message) != comparable(message):
+        elif comparable(stored[place].message) != comparable(message) or (
+            index in by_call and (stored[place].run_id, stored[place].turn) != (run_id, turn)
+        ):
             outcome = "conflict"
         items.append(
             MemoryAppendItem(

@@ -48,7 +48,8 @@ class InteractionStore(Protocol):
             prompt: the question.
             options: answers to choose from.
             addressee_id: who is asked; None: the conversation's owner and participants.
-            expires_at: after this it counts as not answered.
+            expires_at: after this it counts as not answered. A repeat with another one changes nothing, so
+                it may be worked out anew, from now.
             interaction_id: the binding makes a UUIDv7 when it is None.
 
         Raises:
@@ -85,7 +86,8 @@ class InteractionStore(Protocol):
             prompt: what to tell the person.
             risk: the host's word for how dangerous it is.
             addressee_id: who is asked; None: the conversation's owner and participants.
-            expires_at: after this it counts as not given.
+            expires_at: after this it counts as not given. A repeat with another one changes nothing, so it
+                may be worked out anew, from now.
             interaction_id: the binding makes a UUIDv7 when it is None.
 
         Raises:

@@ -82,7 +82,8 @@ class MemoryStore(MemoryInspector, Protocol):
         """Append messages, and say of each what became of it.
 
         A repeat is known by the append id, and by a message's own id (its text field ``id``) in the
-        session; equal content alone is never taken for one. A known append id inserts nothing.
+        session; equal content alone is never taken for one. A known append id inserts nothing, and with
+        another run or turn it is a conflict.
 
         Args:
             tenant_id: the tenant.

@@ -73,7 +73,8 @@ class RunStore(Protocol):
             agent_version: its version.
             priority: higher ones are claimed first within the tenant.
             max_attempts: how often it may be tried in all.
-            available_at: not before this moment.
+            available_at: not before this moment. A repeat with another one changes nothing, so it may be
+                worked out anew, from now.
 
         Raises:
             AlreadyExists: SR011, the id was created with other content.
