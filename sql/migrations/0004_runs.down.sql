@@ -35,6 +35,7 @@ drop function strongroom.release_run;
 drop function strongroom.retry_run_later;
 drop function strongroom.pause_run;
 
+drop function strongroom.list_grants;
 drop function strongroom.revoke_grant;
 drop function strongroom.find_active_grant;
 drop function strongroom.grant_approval;

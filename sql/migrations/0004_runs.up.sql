@@ -2571,6 +2571,12 @@ comment on index strongroom.active_grants is 'Whether a call needs to ask.';
 create index grants_by_conversation
     on strongroom.approval_grants (tenant_id, conversation_id);
 comment on index strongroom.grants_by_conversation is 'For deletion with the conversation.';
+create index grants_by_creation
+    on strongroom.approval_grants (tenant_id, created_at, id);
+comment on index strongroom.grants_by_creation is 'Pages of a tenant''s grants.';
+create index grants_by_principal
+    on strongroom.approval_grants (tenant_id, principal_id, created_at, id);
+comment on index strongroom.grants_by_principal is 'Pages of what holds for a principal.';
 
 alter table strongroom.approval_grants enable row level security;
 alter table strongroom.approval_grants force row level security;
@@ -3254,13 +3260,13 @@ comment on function strongroom.find_active_grant(text, text, text, text) is
     ' ask. Errors: SR001, SR020, SR021. Callers: hosts.';
 
 create function strongroom.revoke_grant(p_tenant_id text, p_grant_id text)
-returns table (revoked boolean)
+returns table (revoked boolean, others bigint)
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_principal_id text;
+    v_grant strongroom.approval_grants;
 begin
     perform strongroom_private.enter_tenant_to_write(p_tenant_id);
     perform strongroom_private.check_id('grant_id', p_grant_id);
@@ -3269,18 +3275,155 @@ begin
     where g.tenant_id = p_tenant_id
         and g.id = p_grant_id
         and g.revoked_at is null
-    returning g.principal_id into v_principal_id;
+    returning g.* into v_grant;
     revoked := found;
     if revoked then
         perform strongroom_private.record_audit(
-            p_tenant_id, 'grant.revoke', 'grant', p_grant_id, p_principal_id => v_principal_id
+            p_tenant_id, 'grant.revoke', 'grant', p_grant_id,
+            p_principal_id => v_grant.principal_id
         );
+    else
+        select g.*
+        into v_grant
+        from strongroom.approval_grants as g
+        where g.tenant_id = p_tenant_id
+            and g.id = p_grant_id;
     end if;
+    select count(*)
+    into others
+    from strongroom.approval_grants as g
+    where g.tenant_id = p_tenant_id
+        and g.principal_id = v_grant.principal_id
+        and g.tool_name = v_grant.tool_name
+        and g.revoked_at is null
+        and (g.expires_at is null or g.expires_at > clock_timestamp())
+        and (
+            g.scope = 'always'
+            or v_grant.scope = 'always'
+            or g.conversation_id = v_grant.conversation_id
+        );
     return next;
 end
 $$;
 comment on function strongroom.revoke_grant(text, text) is
-    'End a grant; says whether it was active. Errors: SR001, SR010, SR020. Callers: hosts.';
+    'End a grant; says whether it was not revoked yet, and how many others still allow the'
+    ' principal''s runs this tool where it held: list_grants has them, and while there are any,'
+    ' nobody is asked. Errors: SR001, SR010, SR020. Callers: hosts.';
+
+create function strongroom.list_grants(
+    p_tenant_id text,
+    p_limit integer default 50,
+    p_after text default null,
+    p_before text default null,
+    p_direction text default 'forward',
+    p_principal_id text default null,
+    p_tool_name text default null,
+    p_conversation_id text default null,
+    p_is_active boolean default null
+)
+returns table (
+    tenant_id text,
+    id text,
+    principal_id text,
+    tool_name text,
+    scope text,
+    conversation_id text,
+    interaction_id text,
+    granted_by text,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    created_at timestamptz,
+    cursor text,
+    has_more boolean
+)
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+-- @plpgsql_check_options: extra_warnings = off
+declare
+    v_scope text;
+    v_keys text[];
+    v_descending boolean;
+begin
+    perform strongroom_private.enter_tenant(p_tenant_id);
+    perform strongroom_private.check_page(p_limit, p_after, p_before, p_direction);
+    perform strongroom_private.check_optional_id('principal_id', p_principal_id);
+    perform strongroom_private.check_optional_id('tool_name', p_tool_name);
+    perform strongroom_private.check_optional_id('conversation_id', p_conversation_id);
+    v_scope := strongroom_private.cursor_scope(
+        'approval_grants',
+        jsonb_build_array(p_principal_id, p_tool_name, p_conversation_id, p_is_active),
+        p_direction
+    );
+    v_keys := strongroom_private.decode_cursor(
+        case when p_before is null then 'after' else 'before' end,
+        coalesce(p_after, p_before),
+        v_scope
+    );
+    -- Forward is newest first.
+    v_descending := (p_direction = 'forward') <> (p_before is not null);
+    return query execute format(
+        $query$
+            select
+                s.tenant_id,
+                s.id,
+                s.principal_id,
+                s.tool_name,
+                s.scope,
+                s.conversation_id,
+                s.interaction_id,
+                s.granted_by,
+                s.expires_at,
+                s.revoked_at,
+                s.created_at,
+                strongroom_private.encode_cursor(
+                    $3, array[strongroom_private.to_microseconds(s.created_at), s.id]
+                ),
+                s.total > $4
+            from (
+                select
+                    g.*,
+                    row_number() over () as place,
+                    count(*) over () as total
+                from (
+                    select g.*
+                    from strongroom.approval_grants as g
+                    where g.tenant_id = $1
+                        and ($5 is null or g.principal_id = $5)
+                        and ($6 is null or g.tool_name = $6)
+                        and ($7 is null or g.scope = 'always' or g.conversation_id = $7)
+                        and ($8 is null or $8 = (
+                            g.revoked_at is null
+                            and (g.expires_at is null or g.expires_at > clock_timestamp())
+                        ))
+                        and ($2 is null or (g.created_at, g.id) %1$s (
+                            strongroom_private.from_microseconds($2[1]), $2[2]
+                        ))
+                    order by g.created_at %2$s, g.id %2$s
+                    limit $4 + 1
+                ) as g
+            ) as s
+            where s.place <= $4
+            order by s.created_at %3$s, s.id %3$s
+        $query$,
+        case when v_descending then '<' else '>' end,
+        case when v_descending then 'desc' else 'asc' end,
+        case p_direction when 'forward' then 'desc' else 'asc' end
+    )
+    using
+        p_tenant_id, v_keys, v_scope, p_limit, p_principal_id, p_tool_name, p_conversation_id,
+        p_is_active;
+end
+$$;
+comment on function strongroom.list_grants(
+    text, integer, text, text, text, text, text, text, boolean
+) is
+    'A page of standing approvals, forward newest first. Filters: for whom, the tool, those that'
+    ' hold in a conversation (those for always, too), and whether they hold now. has_more: whether'
+    ' rows follow in the paging direction. Errors: SR001, SR002, SR004, SR020, SR021. Callers:'
+    ' hosts.';
 
 
 -- ---------------------------------------------------------------------------------------------
@@ -4248,6 +4391,7 @@ select strongroom_private.publish_grant(
         strongroom.grant_approval,
         strongroom.find_active_grant,
         strongroom.revoke_grant,
+        strongroom.list_grants,
         strongroom.pause_run,
         strongroom.retry_run_later,
         strongroom.release_run,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from strongroom.errors import StaleClaim, VersionConflict
+from strongroom.models import RevokedGrant
 
 Call = Callable[..., Awaitable[Any]]
 
@@ -120,7 +121,7 @@ async def never_lost(real: Call, **arguments: Any) -> Any:
 
 
 async def nothing_revoked(real: Call, **arguments: Any) -> Any:
-    return real is not None and bool(arguments)
+    return RevokedGrant(revoked=real is not None and bool(arguments), others=0)
 
 
 FAULTS: dict[str, dict[str, dict[str, Call]]] = {

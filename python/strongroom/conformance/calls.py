@@ -357,6 +357,9 @@ HOST_READS: dict[str, HostCall] = {
         **t.where, principal_id=OWNER, tool_name="refund"
     ),
     "jobs.get": lambda s, t: s.jobs.get(tenant_id=t.tenant_id, job_id=t.job_id),
+    "interactions.list_grants": lambda s, t: s.interactions.list_grants(
+        tenant_id=t.tenant_id, principal_id=OWNER, conversation_id=t.conversation_id
+    ),
     "jobs.find": lambda s, t: s.jobs.find(tenant_id=t.tenant_id, job_id=t.job_id),
     "jobs.list": lambda s, t: s.jobs.list(tenant_id=t.tenant_id, queue=t.queue),
     "jobs.queue": lambda s, t: s.jobs.queue(tenant_id=t.tenant_id, queue=t.queue),

@@ -14,6 +14,7 @@ from strongroom.conformance.helpers import (
     at,
     new_talk,
     new_tenant,
+    walk,
 )
 from strongroom.conformance.run_helpers import (
     approval_of,
@@ -25,7 +26,7 @@ from strongroom.conformance.run_helpers import (
     where,
 )
 from strongroom.errors import AlreadyExists, NotFound
-from strongroom.models.interactions import Interaction
+from strongroom.models.interactions import Interaction, RevokedGrant
 
 PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
@@ -79,8 +80,8 @@ async def test_a_decision_and_its_grant(adapter: Adapter, decision: str) -> None
     assert await granted(principal_id="bob") is None
     if scope:
         revoke = {"tenant_id": run.tenant_id, "grant_id": approval.id}
-        assert await store.interactions.revoke_grant(**revoke)
-        assert not await store.interactions.revoke_grant(**revoke)
+        assert (await store.interactions.revoke_grant(**revoke)).revoked
+        assert not (await store.interactions.revoke_grant(**revoke)).revoked
         assert await granted() is None
 
 
@@ -173,11 +174,60 @@ async def test_grants_that_a_host_gives(adapter: Adapter) -> None:
             await port.grant(**{**given, "conversation_id": talk.id, "grant_id": "g", **other})
     with pytest.raises(NotFound):
         await port.grant(**given, conversation_id="absent")
-    assert not await port.revoke_grant(tenant_id=talk.tenant_id, grant_id="absent")
-    assert not await port.revoke_grant(tenant_id=await new_tenant(adapter.store), grant_id="g")
+    for elsewhere in (
+        {"tenant_id": talk.tenant_id, "grant_id": "absent"},
+        {"tenant_id": await new_tenant(adapter.store), "grant_id": "g"},
+    ):
+        assert await port.revoke_grant(**elsewhere) == RevokedGrant(revoked=False, others=0)
     assert await port.find_active_grant(**asked_for) == grant
     always = await port.grant(**given)
     assert await port.find_active_grant(**asked_for) == always
     await port.revoke_grant(tenant_id=talk.tenant_id, grant_id=always.id)
     await adapter.store.conversations.purge(**at(talk))
+    assert await port.find_active_grant(**asked_for) is None
+
+
+async def test_revoking_says_what_still_allows_the_tool(adapter: Adapter) -> None:
+    store, talk = adapter.store, await new_talk(adapter.store)
+    port, tenant_id = store.interactions, talk.tenant_id
+    elsewhere = await new_talk(store, tenant_id)
+    given: dict[str, Any] = {"tenant_id": tenant_id, "principal_id": OWNER, "granted_by": "admin"}
+    here = [
+        await port.grant(**given, tool_name="refund", conversation_id=talk.id) for _ in range(2)
+    ]
+    there = await port.grant(**given, tool_name="refund", conversation_id=elsewhere.id)
+    always = await port.grant(**given, tool_name="refund")
+    expired = await port.grant(**given, tool_name="refund", expires_at=PAST)
+    of_others = [
+        await port.grant(**given, tool_name="mail"),
+        await port.grant(**{**given, "principal_id": "bob"}, tool_name="refund"),
+    ]
+
+    async def listed(**wanted: Any) -> list[str]:
+        return [one.id for one in (await port.list_grants(tenant_id=tenant_id, **wanted)).items]
+
+    mine = {"principal_id": OWNER, "tool_name": "refund"}
+    assert await listed(**mine) == [one.id for one in (expired, always, there, *here[::-1])]
+    assert await listed(**mine, active=False) == [expired.id]
+    assert await listed(**mine, conversation_id=talk.id, active=True) == [
+        one.id for one in (always, *here[::-1])
+    ]
+    pages = await walk(
+        lambda **page: port.list_grants(tenant_id=tenant_id, **page), limit=2, back=True
+    )
+    assert [one.id for one in pages] == [
+        one.id for one in (*of_others[::-1], expired, always, there, *here[::-1])
+    ]
+
+    async def revoked(grant_id: str) -> tuple[bool, int]:
+        done = await port.revoke_grant(tenant_id=tenant_id, grant_id=grant_id)
+        return done.revoked, done.others
+
+    assert await revoked(here[0].id) == (True, 2)
+    assert await revoked(here[0].id) == (False, 2)
+    assert await revoked(always.id) == (True, 2)
+    assert await revoked(here[1].id) == (True, 0)
+    assert await revoked(expired.id) == (True, 1)
+    assert await listed(**mine, active=True) == [there.id]
+    asked_for: dict[str, Any] = {**at(talk), **mine}
     assert await port.find_active_grant(**asked_for) is None

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from strongroom.errors import AlreadyExists
+from strongroom.in_memory.artifact_functions import creation
 from strongroom.in_memory.audit_functions import record_audit
 from strongroom.in_memory.base import check_writable, readable_conversation
 from strongroom.in_memory.database import Tables
+from strongroom.in_memory.pages import check_page, cursor_scope, page_of
 from strongroom.in_memory.run_steps import moment
-from strongroom.models.interactions import ApprovalGrant
+from strongroom.models.interactions import ApprovalGrant, RevokedGrant
+from strongroom.models.pages import Direction, Page
 
 
 def grant_approval(
@@ -61,30 +64,77 @@ def store_grant(
     return tables.approval_grants[grant_id]
 
 
+def _is_active(grant: ApprovalGrant) -> bool:
+    return grant.revoked_at is None and (grant.expires_at is None or grant.expires_at > moment())
+
+
 def find_active_grant(
     tables: Tables, *, principal_id: str, tool_name: str, conversation_id: str
 ) -> ApprovalGrant | None:
     """Return a grant that holds now, one for always first."""
-    now = moment()
     active = [
         grant
         for grant in tables.approval_grants.values()
         if grant.principal_id == principal_id
         and grant.tool_name == tool_name
-        and grant.revoked_at is None
-        and (grant.expires_at is None or grant.expires_at > now)
+        and _is_active(grant)
         and (grant.scope == "always" or grant.conversation_id == conversation_id)
     ]
     active.sort(key=lambda grant: (grant.scope, grant.created_at, grant.id))
     return active[0] if active else None
 
 
-def revoke_grant(tables: Tables, *, grant_id: str) -> bool:
-    """End a grant; say whether it was active."""
+def revoke_grant(tables: Tables, *, grant_id: str) -> RevokedGrant:
+    """End a grant; say whether it was not revoked yet, and how many others allow the same."""
     check_writable(tables)
     grant = tables.approval_grants.get(grant_id)
-    if grant is None or grant.revoked_at is not None:
-        return False
-    tables.approval_grants[grant_id] = grant.replace(revoked_at=tables.now)
-    record_audit(tables, "grant.revoke", "grant", grant_id, principal_id=grant.principal_id)
-    return True
+    if grant is None:
+        return RevokedGrant(revoked=False, others=0)
+    revoked = grant.revoked_at is None
+    if revoked:
+        tables.approval_grants[grant_id] = grant.replace(revoked_at=tables.now)
+        record_audit(tables, "grant.revoke", "grant", grant_id, principal_id=grant.principal_id)
+    others = [
+        other
+        for other in tables.approval_grants.values()
+        if (other.principal_id, other.tool_name) == (grant.principal_id, grant.tool_name)
+        and _is_active(other)
+        and (
+            "always" in {other.scope, grant.scope} or other.conversation_id == grant.conversation_id
+        )
+    ]
+    return RevokedGrant(revoked=revoked, others=len(others))
+
+
+def list_grants(
+    tables: Tables,
+    *,
+    limit: int,
+    after: str | None,
+    before: str | None,
+    direction: Direction,
+    principal_id: str | None,
+    tool_name: str | None,
+    conversation_id: str | None,
+    active: bool | None,
+) -> Page[ApprovalGrant]:
+    """Return a page of grants, forward newest first."""
+    check_page(after, before)
+    return page_of(
+        [
+            grant
+            for grant in tables.approval_grants.values()
+            if principal_id in {None, grant.principal_id}
+            and tool_name in {None, grant.tool_name}
+            and (grant.scope == "always" or conversation_id in {None, grant.conversation_id})
+            and active in {None, _is_active(grant)}
+        ],
+        key=creation,
+        descending=direction == "forward",
+        scope=cursor_scope(
+            "approval_grants", [principal_id, tool_name, conversation_id, active], direction
+        ),
+        limit=limit,
+        after=after,
+        before=before,
+    )

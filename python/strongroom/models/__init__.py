@@ -98,6 +98,7 @@ from strongroom.models.interactions import (
     ApprovalGrant,
     Interaction,
     ResolvedInteraction,
+    RevokedGrant,
 )
 from strongroom.models.jobs import (
     EnqueuedJob,
@@ -359,6 +360,7 @@ __all__ = [
     "ResolvedInteraction",
     "ResolvedSkill",
     "RetentionPolicy",
+    "RevokedGrant",
     "Run",
     "RunEvent",
     "RunEventItem",

@@ -57,6 +57,19 @@ class ResolvedInteraction(Interaction):
     outcome: InteractionOutcome
 
 
+class RevokedGrant(Record):
+    """What revoking a grant did.
+
+    Attributes:
+        revoked: whether it was not revoked yet.
+        others: how many other grants still allow the principal's runs this tool where it held. While there
+            are any, nobody is asked.
+    """
+
+    revoked: bool
+    others: int
+
+
 class ApprovalGrant(Record):
     """A tool that a principal's runs may call without asking again."""
 

@@ -14,6 +14,7 @@ from strongroom.models.interactions import (
     Interaction,
     InteractionStatus,
     ResolvedInteraction,
+    RevokedGrant,
 )
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -24,10 +25,6 @@ from strongroom.transports.base import Document
 
 class _Expired(Record):
     expired: int
-
-
-class _Revoked(Record):
-    revoked: bool
 
 
 class SqlInteractionStore(SqlStore):
@@ -243,7 +240,35 @@ class SqlInteractionStore(SqlStore):
         )
 
     @port_method
-    async def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> bool:
+    async def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> RevokedGrant:
         """See the port."""
-        row = await self._one(_Revoked, "revoke_grant", tenant_id=tenant_id, grant_id=grant_id)
-        return row.revoked
+        return await self._one(RevokedGrant, "revoke_grant", tenant_id=tenant_id, grant_id=grant_id)
+
+    @port_method
+    async def list_grants(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        principal_id: Id | None = None,
+        tool_name: Id | None = None,
+        conversation_id: Id | None = None,
+        active: bool | None = None,
+    ) -> Page[ApprovalGrant]:
+        """See the port."""
+        return await self._page(
+            ApprovalGrant,
+            "list_grants",
+            tenant_id=tenant_id,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            principal_id=principal_id,
+            tool_name=tool_name,
+            conversation_id=conversation_id,
+            is_active=active,
+        )

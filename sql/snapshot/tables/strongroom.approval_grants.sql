@@ -65,6 +65,14 @@ CREATE INDEX grants_by_conversation ON strongroom.approval_grants USING btree (t
 comment on index strongroom.grants_by_conversation is
     'For deletion with the conversation.';
 
+CREATE INDEX grants_by_creation ON strongroom.approval_grants USING btree (tenant_id, created_at, id);
+comment on index strongroom.grants_by_creation is
+    'Pages of a tenant''s grants.';
+
+CREATE INDEX grants_by_principal ON strongroom.approval_grants USING btree (tenant_id, principal_id, created_at, id);
+comment on index strongroom.grants_by_principal is
+    'Pages of what holds for a principal.';
+
 alter table strongroom.approval_grants enable row level security;
 alter table strongroom.approval_grants force row level security;
 

@@ -7,7 +7,12 @@ import datetime as dt
 from collections.abc import Sequence
 
 from strongroom.ids import new_id
-from strongroom.in_memory.approval_grants import find_active_grant, grant_approval, revoke_grant
+from strongroom.in_memory.approval_grants import (
+    find_active_grant,
+    grant_approval,
+    list_grants,
+    revoke_grant,
+)
 from strongroom.in_memory.interaction_functions import (
     answer_question,
     claim_approval,
@@ -26,6 +31,7 @@ from strongroom.models.interactions import (
     Interaction,
     InteractionStatus,
     ResolvedInteraction,
+    RevokedGrant,
 )
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -257,6 +263,34 @@ class MemoryInteractionStore(MemoryPort):
         )
 
     @port_method
-    def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> bool:
+    def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> RevokedGrant:
         """See the port."""
         return self._write(tenant_id, revoke_grant, grant_id=grant_id)
+
+    @port_method
+    def list_grants(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        principal_id: Id | None = None,
+        tool_name: Id | None = None,
+        conversation_id: Id | None = None,
+        active: bool | None = None,
+    ) -> Page[ApprovalGrant]:
+        """See the port."""
+        return self._read(
+            tenant_id,
+            list_grants,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            principal_id=principal_id,
+            tool_name=tool_name,
+            conversation_id=conversation_id,
+            active=active,
+        )

@@ -15,6 +15,7 @@ from strongroom.models.interactions import (
     Interaction,
     InteractionStatus,
     ResolvedInteraction,
+    RevokedGrant,
 )
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -207,6 +208,42 @@ class InteractionStore(Protocol):
         """Return a grant that holds now, else None: then ask. SQL: ``strongroom.find_active_grant``."""
         ...
 
-    def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> bool:
-        """End a grant; return whether it was active. SQL: ``strongroom.revoke_grant``."""
+    def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> RevokedGrant:
+        """End a grant; say whether it was not revoked yet, and how many others still allow the same.
+
+        SQL: ``strongroom.revoke_grant``
+        """
+        ...
+
+    def list_grants(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        principal_id: Id | None = None,
+        tool_name: Id | None = None,
+        conversation_id: Id | None = None,
+        active: bool | None = None,
+    ) -> Page[ApprovalGrant]:
+        """Return a page of standing approvals, forward newest first. For hosts.
+
+        Args:
+            tenant_id: the tenant.
+            limit: rows, 1..500.
+            after: a page's next_cursor.
+            before: a page's previous_cursor.
+            direction: ``backward`` is the exact reverse.
+            principal_id: only those for this principal's runs.
+            tool_name: only those for this tool.
+            conversation_id: only those that hold in this conversation, those for always, too.
+            active: only those that hold now; False: only those that are revoked or have expired.
+
+        Raises:
+            InvalidCursor: SR002.
+
+        SQL: ``strongroom.list_grants``
+        """
         ...

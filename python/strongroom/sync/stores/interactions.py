@@ -15,12 +15,13 @@ from strongroom.models.interactions import (
     Interaction,
     InteractionStatus,
     ResolvedInteraction,
+    RevokedGrant,
 )
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
 from strongroom.ports.arguments import viewer_id
 from strongroom.stores.base import existing
-from strongroom.stores.interactions import _Expired, _Revoked
+from strongroom.stores.interactions import _Expired
 from strongroom.sync.ports.arguments import port_method
 from strongroom.sync.stores.base import SqlStore
 from strongroom.transports.base import Document
@@ -239,7 +240,35 @@ class SqlInteractionStore(SqlStore):
         )
 
     @port_method
-    def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> bool:
+    def revoke_grant(self, *, tenant_id: Id, grant_id: Id) -> RevokedGrant:
         """See the port."""
-        row = self._one(_Revoked, "revoke_grant", tenant_id=tenant_id, grant_id=grant_id)
-        return row.revoked
+        return self._one(RevokedGrant, "revoke_grant", tenant_id=tenant_id, grant_id=grant_id)
+
+    @port_method
+    def list_grants(
+        self,
+        *,
+        tenant_id: Id,
+        limit: Limit = 50,
+        after: Cursor | None = None,
+        before: Cursor | None = None,
+        direction: Direction = "forward",
+        principal_id: Id | None = None,
+        tool_name: Id | None = None,
+        conversation_id: Id | None = None,
+        active: bool | None = None,
+    ) -> Page[ApprovalGrant]:
+        """See the port."""
+        return self._page(
+            ApprovalGrant,
+            "list_grants",
+            tenant_id=tenant_id,
+            limit=limit,
+            after=after,
+            before=before,
+            direction=direction,
+            principal_id=principal_id,
+            tool_name=tool_name,
+            conversation_id=conversation_id,
+            is_active=active,
+        )
