@@ -907,7 +907,12 @@ begin
             ),
             p_worker_id,
             p_lease_seconds
-        ) as c;
+        ) as c
+        -- An update returns its rows in no order, and a worker begins with the first.
+        order by
+            c.priority desc,
+            c.created_at,
+            c.id;
         get diagnostics v_count = row_count;
         v_taken := v_taken + v_count;
         exit when v_taken >= p_limit;
@@ -1077,8 +1082,9 @@ comment on function strongroom.claim_jobs(
 ) is
     'Claim up to p_limit ready jobs of any tenant (or of one) for a worker: tenants in turn after'
     ' p_after_tenant_id, each an even share; within a tenant the queues in the order given, within'
-    ' a queue by priority and age; also running ones whose lease has ended. Rows that others are'
-    ' claiming are skipped. Errors: SR001, SR004, SR020. Callers: hosts.';
+    ' a queue by priority and age, and in that order they are returned; also running ones whose'
+    ' lease has ended. Rows that others are claiming are skipped. Errors: SR001, SR004, SR020.'
+    ' Callers: hosts.';
 
 create function strongroom.claim_job(
     p_tenant_id text,

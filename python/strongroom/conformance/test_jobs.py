@@ -154,6 +154,19 @@ async def test_order_is_priority_then_age_and_queues_as_listed(adapter: Adapter)
     assert await store.jobs.claim(worker_id="w", tenant_id=tenant_id, queues=["default"]) == ()
 
 
+async def test_a_batch_has_the_order_of_single_claims(adapter: Adapter) -> None:
+    """A worker begins with the first: what is urgent must not stand behind what was enqueued before."""
+    adapter.needs("durable_jobs")
+    store, tenant_id = adapter.store, await new_tenant(adapter.store)
+    priorities = [0, -5, 3, 9, 0, 3, -5, 9, 1]
+    ids = [(await _enqueue(store, tenant_id, priority=priority)).id for priority in priorities]
+    ids.append((await _enqueue(store, tenant_id, queue="other", priority=99)).id)
+    batch = await store.jobs.claim(
+        worker_id="w", tenant_id=tenant_id, queues=["default", "other"], limit=10
+    )
+    assert [ids.index(job.id) for job in batch] == [3, 7, 2, 5, 8, 0, 4, 1, 6, 9]
+
+
 async def test_tenants_are_served_in_turn(adapter: Adapter) -> None:
     adapter.needs("durable_jobs")
     store, queue = adapter.store, fresh("queue")

@@ -19,7 +19,7 @@ end
 $function$;
 
 comment on function strongroom.claim_jobs(text, text[], double precision, integer, text, text) is
-    'Claim up to p_limit ready jobs of any tenant (or of one) for a worker: tenants in turn after p_after_tenant_id, each an even share; within a tenant the queues in the order given, within a queue by priority and age; also running ones whose lease has ended. Rows that others are claiming are skipped. Errors: SR001, SR004, SR020. Callers: hosts.';
+    'Claim up to p_limit ready jobs of any tenant (or of one) for a worker: tenants in turn after p_after_tenant_id, each an even share; within a tenant the queues in the order given, within a queue by priority and age, and in that order they are returned; also running ones whose lease has ended. Rows that others are claiming are skipped. Errors: SR001, SR004, SR020. Callers: hosts.';
 
 grant execute on function strongroom.claim_jobs to service_role;
 grant execute on function strongroom.claim_jobs to strongroom_host;

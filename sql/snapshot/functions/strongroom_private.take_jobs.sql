@@ -41,7 +41,12 @@ begin
             ),
             p_worker_id,
             p_lease_seconds
-        ) as c;
+        ) as c
+        -- An update returns its rows in no order, and a worker begins with the first.
+        order by
+            c.priority desc,
+            c.created_at,
+            c.id;
         get diagnostics v_count = row_count;
         v_taken := v_taken + v_count;
         exit when v_taken >= p_limit;
