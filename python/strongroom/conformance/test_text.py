@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,10 @@ def _append(*messages: NewMessage) -> Callable[[Ports, Conversation], Awaitable[
 def _tool(output: JsonValue) -> NewMessage:
     part = ToolResultPart(tool_call_id="c", tool_name="t", output=output)
     return NewMessage(role="tool", parts=[part])
+
+
+def _run(talk: Conversation) -> dict[str, Any]:
+    return {"tenant_id": talk.tenant_id, "run_id": "no-run", "claim_token": 1}
 
 
 TEXT_PATHS: dict[str, Call] = {
@@ -109,6 +114,13 @@ TEXT_PATHS: dict[str, Call] = {
         tenant_id=t.tenant_id, conversation_id=x
     ),
     "message_id": lambda s, t, x: s.messages.find(tenant_id=t.tenant_id, message_id=x),
+    "prompt": lambda s, t, x: s.interactions.ask(**_run(t), prompt=x),
+    "options[1]": lambda s, t, x: s.interactions.ask(**_run(t), prompt="?", options=["fine", x]),
+    "addressee_id": lambda s, t, x: s.interactions.ask(**_run(t), prompt="?", addressee_id=x),
+    "input.a[0]": lambda s, t, x: s.interactions.request_approval(
+        **_run(t), tool_name="pay", input={"a": [x]}
+    ),
+    "tool_name": lambda s, t, x: s.interactions.request_approval(**_run(t), tool_name=x, input={}),
     "viewer_id": lambda s, t, x: s.messages.list(**at(t), viewer=Viewer(principal_id=x)),
     "after": lambda s, t, x: s.messages.list(**at(t), after=x),
     **calls_catalog.TEXT_PATHS,
