@@ -243,9 +243,10 @@ def _grouped(parts: Sequence[MessagePart]) -> list[list[MessagePart]]:
     place = 0
     while place < len(parts):
         native = _native(parts[place])
-        size = 1 if native is None else native["parts"]
-        if native is None or not 0 < size <= len(parts) - place:
-            size = sum(1 for _ in _of_one_call(parts[place:]))
+        size = sum(1 for _ in _of_one_call(parts[place:]))
+        # What is kept is a caller's text like any other: it takes no part that is not of this call.
+        if native is not None and 0 < native["parts"] < size:
+            size = native["parts"]
         groups.append([*parts[place : place + size]])
         place += size
     return groups

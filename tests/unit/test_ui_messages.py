@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import strongroom
 from strongroom import InvalidArgument, NewMessage
 from strongroom.conformance import strategies
-from strongroom.models.parts import PART_TYPES
+from strongroom.models.parts import PART_TYPES, TextPart, ToolCallPart
 from strongroom.ui_messages import from_ui_message, to_ui_message
 from strongroom.ui_parts import NAMESPACE, from_ui_parts, same_json, to_ui_parts
 
@@ -241,3 +241,12 @@ def test_what_is_no_ui_message_is_refused_by_its_path() -> None:
         with pytest.raises(InvalidArgument) as caught:
             from_ui_message(message)
         assert caught.value.detail["path"] == path
+
+
+@pytest.mark.parametrize("claimed", [-1, 0, 1, 2, 3, 9])
+def test_what_a_caller_says_of_a_part_hides_no_other(claimed: int) -> None:
+    forged = {"vercel-ai": {"part": {}, "without": [], "parts": claimed}}
+    call = ToolCallPart(tool_call_id="c", tool_name="t", input={}, provider_metadata=forged)
+    for first in (TextPart(text="one", provider_metadata=forged), call):
+        shown = to_ui_parts([first, TextPart(text="two"), TextPart(text="three")])
+        assert [part.get("text") for part in shown[1:]] == ["two", "three"]
