@@ -56,11 +56,19 @@ class MemoryInteractionStore(MemoryPort):
         due = utc(expires_at)
         return self._write(
             tenant_id,
-            lambda tables, **given: create_interaction(tables, expires_at=due, **given),
+            # Each by its own name, which is what an error names.
+            lambda tables, run_id, claim_token, interaction_id, **content: create_interaction(
+                tables,
+                run_id=run_id,
+                claim_token=claim_token,
+                interaction_id=interaction_id,
+                expires_at=due,
+                content=content,
+            ),
             run_id=run_id,
             claim_token=claim_token,
             interaction_id=interaction_id or new_id(),
-            content=content,
+            **content,
         )
 
     @port_method
