@@ -64,7 +64,7 @@ def from_ui_parts(parts: Sequence[JsonObject]) -> list[MessagePart]:
     typed: list[MessagePart] = []
     for index in reversed(range(len(parts))):
         group = _from_ui(checked_object(parts[index], f"parts[{index}]"))
-        if len([*_of_one_call([*group, *typed])]) > len(group) and _native(group[0]) is None:
+        if len([*_of_one_call([*group, *typed])]) > len(group) and _kept_of(group) is None:
             # On the way back, what follows would be taken for a part of this call.
             group = _kept(group, {}, [])
         typed = [*group, *typed]
@@ -115,7 +115,7 @@ def _of_ours(ui: JsonObject) -> list[MessagePart] | None:
         parts = _PARTS.validate_python(kept["parts"])
     except (ValidationError, StrongroomError):
         return None
-    is_one = bool(parts) and _native(parts[0]) is None and len(_grouped(parts)) == 1
+    is_one = bool(parts) and _kept_of(parts) is None and len(_grouped(parts)) == 1
     return parts if is_one and not _is_plain(parts) and same_json(_marked(parts), ui) else None
 
 
@@ -208,11 +208,10 @@ def to_ui_parts(parts: Sequence[MessagePart]) -> list[JsonObject]:
 
 
 def _to_ui(group: list[MessagePart]) -> JsonObject:
-    native = _native(group[0])
-    if native is None:
-        return _ui_of(group) if _is_plain(group) else _marked(group)
-    ui = {**_ui_of([_without_native(group[0]), *group[1:]]), **native["part"]}
-    return {key: value for key, value in ui.items() if key not in native["without"]}
+    kept = _kept_of(group)
+    if kept is not None and kept[0] == len(group):
+        return kept[1]
+    return _ui_of(group) if _is_plain(group) else _marked(group)
 
 
 def _is_plain(group: list[MessagePart]) -> bool:
@@ -242,11 +241,8 @@ def _grouped(parts: Sequence[MessagePart]) -> list[list[MessagePart]]:
     groups: list[list[MessagePart]] = []
     place = 0
     while place < len(parts):
-        native = _native(parts[place])
-        size = sum(1 for _ in _of_one_call(parts[place:]))
-        # What is kept is a caller's text like any other: it takes no part that is not of this call.
-        if native is not None and 0 < native["parts"] < size:
-            size = native["parts"]
+        kept = _kept_of(parts[place:])
+        size = sum(1 for _ in _of_one_call(parts[place:])) if kept is None else kept[0]
         groups.append([*parts[place : place + size]])
         place += size
     return groups
@@ -282,6 +278,22 @@ def _native(part: MessagePart) -> dict[str, Any] | None:
         and type(kept["parts"]) is int
     )
     return kept if is_ours else None
+
+
+def _kept_of(parts: Sequence[MessagePart]) -> tuple[int, JsonObject] | None:
+    """Return how many parts come of the UI part that the first one keeps, and that UI part.
+
+    Anybody can write such metadata: it counts where the UI part means these very parts, so that it
+    hides none of them.
+    """
+    native = _native(parts[0])
+    if native is None or not 0 < native["parts"] <= len(parts):
+        return None
+    group = [_without_native(parts[0]), *parts[1 : native["parts"]]]
+    ui = {**_ui_of(group), **native["part"]}
+    ui = {key: value for key, value in ui.items() if key not in native["without"]}
+    meant = [part.to_json() for part in _typed(ui)]
+    return (len(group), ui) if same_json(meant, [part.to_json() for part in group]) else None
 
 
 def _without_native(part: MessagePart) -> MessagePart:
