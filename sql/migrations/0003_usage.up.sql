@@ -366,8 +366,8 @@ begin
                     'must be a moment in ISO 8601 with its distance from UTC, such as'
                     ' 2030-01-31T12:00:00Z'
                 ];
-            elsif v_moment < '0001-01-01 00:00:00+00'::timestamptz then
-                return array['invalid_argument', v_field, 'is before 0001-01-01'];
+            elsif v_moment < '0001-01-02 00:00:00+00'::timestamptz then
+                return array['invalid_argument', v_field, 'is before 0001-01-02'];
             elsif v_moment > clock_timestamp() + interval '5 minutes' then
                 return array[
                     'invalid_argument', v_field, 'is more than 5 minutes in the future'

@@ -2118,7 +2118,11 @@ begin
                         'name', m.name,
                         'base_mean', m.base_mean,
                         'other_mean', m.other_mean,
-                        'delta', m.other_mean - m.base_mean,
+                        'delta', case
+                            -- More than double precision holds, and so more than most JSON readers.
+                            when abs(m.other_mean - m.base_mean) <= 1.7976931348623157e308
+                                then m.other_mean - m.base_mean
+                        end,
                         'base_count', m.base_count,
                         'other_count', m.other_count
                     )

@@ -33,6 +33,7 @@ from strongroom.conformance.helpers import (
     said,
     say,
 )
+from strongroom.conformance.run_helpers import claimed, held, where
 from strongroom.errors import InvalidArgument, LimitExceeded, StrongroomError
 from strongroom.models import (
     AgentBinding,
@@ -50,6 +51,7 @@ from strongroom.models import (
     ToolResultPart,
     Viewer,
 )
+from strongroom.models.base import FIRST_MOMENT, LAST_MOMENT
 
 Call = Callable[[Ports, Conversation, Any], Awaitable[object]]
 
@@ -223,6 +225,56 @@ async def test_ids_of_255_characters_work_everywhere_b53(adapter: Adapter) -> No
         )
     finally:
         await store.tenants.purge(tenant_id=tenant_id)
+
+
+EAST, WEST = dt.timezone(dt.timedelta(hours=14)), dt.timezone(-dt.timedelta(hours=12))
+
+NO_MOMENTS = {
+    "without its distance from UTC": dt.datetime(2026, 1, 1),  # noqa: DTZ001
+    "of the year 1 BC": dt.datetime(1, 1, 1, tzinfo=EAST),
+    "of the year 10000": dt.datetime(9999, 12, 31, 23, tzinfo=WEST),
+    "of a day that western calendars lack": dt.datetime(1, 1, 1, 23, tzinfo=dt.UTC),
+    "of a day that eastern calendars lack": dt.datetime(9999, 12, 31, 1, tzinfo=dt.UTC),
+}
+
+
+@pytest.mark.parametrize("which", sorted(NO_MOMENTS))
+async def test_a_moment_is_one_that_every_calendar_has(adapter: Adapter, which: str) -> None:
+    store, run, moment = adapter.store, await claimed(adapter.store), NO_MOMENTS[which]
+    tenant: Any = {"tenant_id": run.tenant_id}
+    fact: Any = {**tenant, "principal_id": OWNER, "source": "user-stated", "text": "x"}
+    grant: Any = {**tenant, "principal_id": OWNER, "tool_name": "t", "granted_by": OWNER}
+    calls = {
+        "interactions.ask": store.interactions.ask(**held(run), prompt="?", expires_at=moment),
+        "interactions.request_approval": store.interactions.request_approval(
+            **held(run), tool_name="t", input=1, expires_at=moment
+        ),
+        "interactions.grant": store.interactions.grant(**grant, expires_at=moment),
+        "runs.create": store.runs.create(**where(run), available_at=moment),
+        "jobs.prune": store.jobs.prune(**tenant, ended_before=moment),
+        "tool_outputs.put": store.tool_outputs.put(**where(run), text="x", expires_at=moment),
+        "principal_memory.put": store.principal_memory.put(**fact, expires_at=moment),
+        "usage.list": store.usage.list(**tenant, since=moment),
+        "usage.totals": store.usage.totals(**tenant, until=moment),
+        "usage.rollup": store.usage.rollup(**tenant, by="day", until=moment),
+        "audit.list": store.audit.list(**tenant, until=moment),
+    }
+    for name, call in calls.items():
+        with pytest.raises(InvalidArgument) as refused:
+            await call
+        path = refused.value.detail["path"]
+        assert path in {"expires_at", "available_at", "ended_before", "since", "until"}, name
+    with pytest.raises(InvalidArgument):
+        NewUsage(model="m", input_tokens=1, output_tokens=1, occurred_at=moment)
+
+
+async def test_the_first_and_the_last_moment_come_back(adapter: Adapter) -> None:
+    store, run = adapter.store, await claimed(adapter.store)
+    for moment in (FIRST_MOMENT, LAST_MOMENT):
+        asked_at = await store.interactions.ask(**held(run), prompt="?", expires_at=moment)
+        assert asked_at.expires_at == moment
+        listed = await store.interactions.get(tenant_id=run.tenant_id, interaction_id=asked_at.id)
+        assert listed.expires_at == moment
 
 
 class _Colour(enum.Enum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -522,6 +523,22 @@ async def test_a_cursor_of_one_comparison_is_not_anothers(adapter: Adapter) -> N
 
 
 # --- What goes and what stays -------------------------------------------------------------------------
+
+
+async def test_a_difference_that_no_float_holds_is_none(adapter: Adapter) -> None:
+    bench = await bench_of(adapter)
+    case_id, most = await bench.case(), sys.float_info.max
+    base, other = await bench.run(case_id), await bench.run(case_id)
+    await bench.record(base, result(case_id, scores={"far": -most, "top": most, "half": 0}))
+    await bench.record(other, result(case_id, scores={"far": most, "top": most, "half": -most}))
+    figures = await bench.store.evaluations.compare(
+        tenant_id=bench.tenant_id, base_run_id=base, other_run_id=other
+    )
+    assert [(one.name, one.base_mean, one.other_mean, one.delta) for one in figures.scores] == [
+        ("far", -most, most, None),
+        ("half", 0, -most, -most),
+        ("top", most, most, 0),
+    ]
 
 
 async def test_a_result_outlives_its_conversation_without_what_was_said(adapter: Adapter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
@@ -43,12 +44,12 @@ def compare_runs(tables: Tables, *, base_run_id: str, other_run_id: str) -> Eval
 
 def _compare_score(name: str, base: list[Decimal], other: list[Decimal]) -> ScoreComparison:
     base_mean, other_mean = _mean(base), _mean(other)
-    both = base_mean is not None and other_mean is not None
+    delta = None if base_mean is None or other_mean is None else float(other_mean - base_mean)
     return ScoreComparison(
         name=name,
         base_mean=_number(base_mean),
         other_mean=_number(other_mean),
-        delta=float(other_mean - base_mean) if both else None,  # type: ignore[operator]
+        delta=None if delta is None or math.isinf(delta) else delta,
         base_count=len(base),
         other_count=len(other),
     )

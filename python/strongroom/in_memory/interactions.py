@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 
 from strongroom.ids import new_id
@@ -22,8 +21,7 @@ from strongroom.in_memory.interaction_functions import (
     find_interaction,
     list_interactions,
 )
-from strongroom.in_memory.runs import utc
-from strongroom.models.base import Id, Json, JsonValue, Text
+from strongroom.models.base import Id, Json, JsonValue, Moment, Text
 from strongroom.models.context import Viewer
 from strongroom.models.interactions import (
     ApprovalGrant,
@@ -48,10 +46,9 @@ class MemoryInteractionStore(MemoryPort):
         run_id: str,
         claim_token: int,
         interaction_id: str | None,
-        expires_at: dt.datetime | None,
+        expires_at: Moment | None,
         content: dict[str, JsonValue],
     ) -> ResolvedInteraction:
-        due = utc(expires_at)
         return await self._write(
             tenant_id,
             # Each by its own name, which is what an error names.
@@ -60,7 +57,7 @@ class MemoryInteractionStore(MemoryPort):
                 run_id=run_id,
                 claim_token=claim_token,
                 interaction_id=interaction_id,
-                expires_at=due,
+                expires_at=expires_at,
                 content=content,
             ),
             run_id=run_id,
@@ -79,7 +76,7 @@ class MemoryInteractionStore(MemoryPort):
         prompt: Text,
         options: Sequence[Text] | None = None,
         addressee_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         interaction_id: Id | None = None,
     ) -> ResolvedInteraction:
         """See the port."""
@@ -106,7 +103,7 @@ class MemoryInteractionStore(MemoryPort):
         prompt: Text | None = None,
         risk: Id | None = None,
         addressee_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         interaction_id: Id | None = None,
     ) -> ResolvedInteraction:
         """See the port."""
@@ -244,14 +241,13 @@ class MemoryInteractionStore(MemoryPort):
         tool_name: Id,
         granted_by: Id,
         conversation_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         grant_id: Id | None = None,
     ) -> ApprovalGrant:
         """See the port."""
-        due = utc(expires_at)
         return await self._write(
             tenant_id,
-            lambda tables, **given: grant_approval(tables, expires_at=due, **given),
+            lambda tables, **given: grant_approval(tables, expires_at=expires_at, **given),
             principal_id=principal_id,
             tool_name=tool_name,
             granted_by=granted_by,

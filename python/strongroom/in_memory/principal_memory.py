@@ -19,7 +19,7 @@ from strongroom.in_memory.memory_functions import (
     update_memory,
 )
 from strongroom.in_memory.memory_search import search_memories
-from strongroom.models.base import Id, JsonObject, Timestamp, Version
+from strongroom.models.base import Id, JsonObject, Moment, Version
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.principal_memory import (
@@ -59,7 +59,7 @@ class MemoryPrincipalMemoryStore(MemoryPort):
         key: Id | None = None,
         confidence: Confidence = 1.0,
         sensitivity: Sensitivity = "personal",
-        expires_at: Timestamp | None = None,
+        expires_at: Moment | None = None,
         embedding: Embedding | None = None,
         embedding_model: Id | None = None,
         metadata: JsonObject | None = None,
@@ -208,7 +208,7 @@ class MemoryPrincipalMemoryStore(MemoryPort):
         source: MemorySource | None = None,
         confidence: Confidence | None = None,
         sensitivity: Sensitivity | None = None,
-        expires_at: Timestamp | Unset | None = UNSET,
+        expires_at: Moment | Unset | None = UNSET,
         embedding: Embedding | Unset | None = UNSET,
         embedding_model: Id | None = None,
         metadata: JsonObject | None = None,

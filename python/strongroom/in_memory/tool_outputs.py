@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 
 from strongroom.in_memory.artifacts import content_of
 from strongroom.in_memory.base import MemoryPort
@@ -16,7 +15,7 @@ from strongroom.in_memory.tool_output_functions import (
     put_tool_output,
 )
 from strongroom.models.artifacts import BlobRef
-from strongroom.models.base import Id, Json, Name, Text
+from strongroom.models.base import Id, Json, Moment, Name, Text
 from strongroom.models.context import Viewer
 from strongroom.models.files import Sha256
 from strongroom.models.pages import Cursor, Direction, Limit, Page
@@ -52,7 +51,7 @@ class MemoryToolOutputStore(MemoryPort):
         run_id: Id | None = None,
         tool_call_id: Id | None = None,
         tool_name: Name | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         claim_token: ClaimToken | None = None,
     ) -> StoredToolOutput:
         """See the port."""

@@ -13,7 +13,7 @@ from strongroom.in_memory.usage_functions import (
     record_usage,
     write_run_usage,
 )
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -98,8 +98,8 @@ class MemoryUsageStore(MemoryPort):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageEvent]:
         """See the port."""
         return await self._read(
@@ -128,8 +128,8 @@ class MemoryUsageStore(MemoryPort):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> UsageTotals:
         """See the port."""
         return await self._read(
@@ -160,8 +160,8 @@ class MemoryUsageStore(MemoryPort):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageSum]:
         """See the port."""
         return await self._read(

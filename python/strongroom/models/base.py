@@ -7,7 +7,7 @@ Bad input never escapes as a pydantic error: a model that is built wrongly raise
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, LiteralString, Self
 
 from pydantic import (
     AfterValidator,
@@ -117,8 +117,24 @@ class _JsonObjectSchema:
         return {"type": "object"}
 
 
+FIRST_MOMENT = dt.datetime(1, 1, 2, tzinfo=dt.UTC)
+LAST_MOMENT = dt.datetime(9999, 12, 31, tzinfo=dt.UTC)
+
+
 def _to_utc(value: dt.datetime) -> dt.datetime:
-    return value.astimezone(dt.UTC)
+    try:
+        return value.astimezone(dt.UTC)
+    except OverflowError:
+        raise PydanticCustomError("no_moment", _NO_MOMENT) from None
+
+
+def _check_moment(value: dt.datetime) -> dt.datetime:
+    if not FIRST_MOMENT <= value <= LAST_MOMENT:
+        raise PydanticCustomError("no_moment", _NO_MOMENT)
+    return value
+
+
+_NO_MOMENT: LiteralString = "must be a moment from 0001-01-02 to 9999-12-31 00:00 UTC"
 
 
 Text = Annotated[str, _TextSchema]
@@ -139,6 +155,9 @@ Name = Annotated[str, BoundedText(1, 255)]
 
 Timestamp = Annotated[AwareDatetime, AfterValidator(_to_utc)]
 """A moment in UTC, to the microsecond."""
+
+Moment = Annotated[Timestamp, AfterValidator(_check_moment)]
+"""A moment that a caller gives, with its distance from UTC: one that every time zone's calendar has."""
 
 Version = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 """The version of a mutable record; 1 when it was made, one more at every change."""

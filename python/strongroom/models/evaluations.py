@@ -180,7 +180,10 @@ class RecordedItem(Record):
 
 
 class ScoreComparison(Record):
-    """A score in two runs: means over all results that have it, and other minus base."""
+    """A score in two runs: means over all results that have it, and other minus base.
+
+    ``delta`` is None where a run has none, and where the difference is more than a float holds.
+    """
 
     name: str
     base_mean: float | None

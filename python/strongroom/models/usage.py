@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, PlainSerializer, StringConstraints, model_validator
 
-from strongroom.models.base import Id, JsonObject, Record, Timestamp
+from strongroom.models.base import Id, JsonObject, Moment, Record, Timestamp
 from strongroom.models.messages import AppendOutcome
 
 _MOST = 2**53 - 1
@@ -97,7 +97,7 @@ class NewUsage(Record):
     currency: Currency | None = None
     corrects_id: Id | None = None
     metadata: JsonObject = Field(default_factory=dict)
-    occurred_at: Timestamp | None = None
+    occurred_at: Moment | None = None
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:

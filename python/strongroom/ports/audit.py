@@ -15,7 +15,7 @@ from strongroom.models.audit import (
     AuditVerification,
     NewAuditEvent,
 )
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 
 AuditBatch = Annotated[Sequence[NewAuditEvent], Field(min_length=1, max_length=500)]
@@ -79,8 +79,8 @@ class AuditStore(Protocol):
         record_id: Id | None = None,
         actor_id: Id | None = None,
         principal_id: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[AuditEvent]:
         """Return a page of events by the time they were recorded, oldest first.
 

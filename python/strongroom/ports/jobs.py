@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from strongroom.models.base import Id, JsonObject
+from strongroom.models.base import Id, JsonObject, Moment
 from strongroom.models.jobs import EnqueuedJob, Job, JobClaim, JobLease, JobQueue, JobStatus
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -223,7 +222,7 @@ class JobDispatcher(Protocol):
         """Return how many jobs stand where. SQL: ``strongroom.read_job_queue``."""
         ...
 
-    async def prune(self, *, tenant_id: Id, ended_before: dt.datetime, limit: Limit = 500) -> int:
+    async def prune(self, *, tenant_id: Id, ended_before: Moment, limit: Limit = 500) -> int:
         """Delete jobs that ended before a moment, oldest first; return how many.
 
         SQL: ``strongroom.prune_jobs``

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from strongroom.models.base import Id, Json, JsonObject
+from strongroom.models.base import Id, Json, JsonObject, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.messages import NewMessage
 from strongroom.models.pages import Cursor, Direction, Limit, Page
@@ -64,7 +63,7 @@ class RunStore(Protocol):
         agent_version: Attempts | None = None,
         priority: Priority = 0,
         max_attempts: Attempts = 3,
-        available_at: dt.datetime | None = None,
+        available_at: Moment | None = None,
     ) -> CreatedRun:
         """Queue a run behind the conversation's other runs; a repeat with the same id changes nothing.
 

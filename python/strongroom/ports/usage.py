@@ -7,7 +7,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field, StringConstraints
 
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -110,8 +110,8 @@ class UsageStore(Protocol):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageEvent]:
         """Return a page of events by the time they occurred, oldest first.
 
@@ -144,8 +144,8 @@ class UsageStore(Protocol):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> UsageTotals:
         """Return the sum of the events that ``list`` would return with the same filters.
 
@@ -169,8 +169,8 @@ class UsageStore(Protocol):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageSum]:
         """Return a page of sums, one per key, in the order of the keys. The filters are those of ``list``.
 

@@ -13,7 +13,7 @@ from strongroom.models.audit import (
     AuditVerification,
     NewAuditEvent,
 )
-from strongroom.models.base import Id, JsonObject, Timestamp
+from strongroom.models.base import Id, JsonObject, Moment
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.ports.arguments import port_method
 from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
@@ -76,8 +76,8 @@ class SqlAuditStore(SqlStore):
         record_id: Id | None = None,
         actor_id: Id | None = None,
         principal_id: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[AuditEvent]:
         """See the port."""
         return await self._page(

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from strongroom.ids import new_id
-from strongroom.models.base import Id, JsonObject, JsonValue, Record, Timestamp, Version
+from strongroom.models.base import Id, JsonObject, JsonValue, Moment, Record, Version
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.principal_memory import (
@@ -75,7 +75,7 @@ class SqlPrincipalMemoryStore(SqlStore):
         key: Id | None = None,
         confidence: Confidence = 1.0,
         sensitivity: Sensitivity = "personal",
-        expires_at: Timestamp | None = None,
+        expires_at: Moment | None = None,
         embedding: Embedding | None = None,
         embedding_model: Id | None = None,
         metadata: JsonObject | None = None,
@@ -242,7 +242,7 @@ class SqlPrincipalMemoryStore(SqlStore):
         source: MemorySource | None = None,
         confidence: Confidence | None = None,
         sensitivity: Sensitivity | None = None,
-        expires_at: Timestamp | Unset | None = UNSET,
+        expires_at: Moment | Unset | None = UNSET,
         embedding: Embedding | Unset | None = UNSET,
         embedding_model: Id | None = None,
         metadata: JsonObject | None = None,
@@ -345,7 +345,7 @@ class SqlPrincipalMemoryStore(SqlStore):
 def fact_of(
     *,
     memory_id: str,
-    expires_at: Timestamp | None,
+    expires_at: Moment | None,
     embedding: Embedding | None,
     embedding_model: str | None,
     metadata: JsonObject | None,
@@ -367,7 +367,7 @@ def changes_of(
     source: str | None,
     confidence: float | None,
     sensitivity: str | None,
-    expires_at: Timestamp | Unset | None,
+    expires_at: Moment | Unset | None,
     embedding: Embedding | Unset | None,
     embedding_model: str | None,
     metadata: JsonObject | None,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 
 from strongroom.ids import new_id
-from strongroom.models.base import Id, Json, JsonObject, JsonValue, Record
+from strongroom.models.base import Id, Json, JsonObject, JsonValue, Moment, Record
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import (
@@ -63,7 +62,7 @@ class SqlRunStore(SqlStore):
         agent_version: Attempts | None = None,
         priority: Priority = 0,
         max_attempts: Attempts = 3,
-        available_at: dt.datetime | None = None,
+        available_at: Moment | None = None,
     ) -> CreatedRun:
         """See the port."""
         return await self._one(

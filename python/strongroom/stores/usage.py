@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from strongroom.ids import new_id
-from strongroom.models.base import Id, JsonObject, Timestamp
+from strongroom.models.base import Id, JsonObject, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -109,8 +109,8 @@ class SqlUsageStore(SqlStore):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageEvent]:
         """See the port."""
         return await self._page(
@@ -145,8 +145,8 @@ class SqlUsageStore(SqlStore):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> UsageTotals:
         """See the port."""
         return await self._one(
@@ -183,8 +183,8 @@ class SqlUsageStore(SqlStore):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageSum]:
         """See the port."""
         return await self._page(

@@ -7,13 +7,13 @@ CREATE OR REPLACE FUNCTION strongroom_private.check_moment(p_field text, p_value
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
-    -- Infinity, and years that no client's calendar has.
-    if p_value not between '0001-01-01 00:00:00+00'::timestamptz
+    -- Infinity, and days that a client's calendar does not have in every time zone.
+    if p_value not between '0001-01-02 00:00:00+00'::timestamptz
         and '9999-12-31 00:00:00+00'::timestamptz
     then
         perform strongroom_private.fail(
             'invalid_argument',
-            format('%s must be a moment from 0001-01-01 to 9999-12-31 00:00 UTC', p_field),
+            format('%s must be a moment from 0001-01-02 to 9999-12-31 00:00 UTC', p_field),
             jsonb_build_object('path', p_field, 'actual', p_value::text),
             'Leave it out for no limit.'
         );

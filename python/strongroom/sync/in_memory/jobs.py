@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +27,7 @@ from strongroom.in_memory.job_functions import (
     retry_job_later,
 )
 from strongroom.in_memory.jobs import _nothing
-from strongroom.models.base import Id, JsonObject
+from strongroom.models.base import Id, JsonObject, Moment
 from strongroom.models.jobs import EnqueuedJob, Job, JobLease, JobQueue, JobStatus
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -240,7 +239,7 @@ class MemoryJobDispatcher(MemoryPort):
         return self._read(tenant_id, read_job_queue, queue=queue)
 
     @port_method
-    def prune(self, *, tenant_id: Id, ended_before: dt.datetime, limit: Limit = 500) -> int:
+    def prune(self, *, tenant_id: Id, ended_before: Moment, limit: Limit = 500) -> int:
         """See the port."""
         return self._write(
             tenant_id, prune_jobs, ended_before=ended_before.isoformat(), limit=limit

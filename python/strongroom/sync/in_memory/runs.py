@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 from strongroom.ids import new_id
 from strongroom.in_memory.run_endings import (
     finish_run,
@@ -26,8 +24,7 @@ from strongroom.in_memory.run_functions import (
     list_runs,
     read_run_queue,
 )
-from strongroom.in_memory.runs import utc
-from strongroom.models.base import Id, JsonObject, JsonValue
+from strongroom.models.base import Id, JsonObject, JsonValue, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import (
@@ -74,13 +71,12 @@ class MemoryRunStore(MemoryPort):
         agent_version: Attempts | None = None,
         priority: Priority = 0,
         max_attempts: Attempts = 3,
-        available_at: dt.datetime | None = None,
+        available_at: Moment | None = None,
     ) -> CreatedRun:
         """See the port."""
-        due = utc(available_at)
         return self._write(
             tenant_id,
-            lambda tables, **content: create_run(tables, available_at=due, **content),
+            lambda tables, **content: create_run(tables, available_at=available_at, **content),
             conversation_id=conversation_id,
             run_id=run_id or new_id(),
             input=input or {},

@@ -11,7 +11,7 @@ from strongroom.in_memory.usage_functions import (
     read_usage_totals,
     record_usage,
 )
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -88,8 +88,8 @@ class MemoryUsageStore(MemoryPort):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageEvent]:
         """See the port."""
         return self._read(
@@ -118,8 +118,8 @@ class MemoryUsageStore(MemoryPort):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> UsageTotals:
         """See the port."""
         return self._read(
@@ -150,8 +150,8 @@ class MemoryUsageStore(MemoryPort):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageSum]:
         """See the port."""
         return self._read(

@@ -12,7 +12,7 @@ from strongroom.models.audit import (
     AuditSeal,
     AuditVerification,
 )
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
 
@@ -73,8 +73,8 @@ class AuditStore(Protocol):
         record_id: Id | None = None,
         actor_id: Id | None = None,
         principal_id: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[AuditEvent]:
         """Return a page of events by the time they were recorded, oldest first.
 

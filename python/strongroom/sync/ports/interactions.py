@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from typing import Protocol
 
-from strongroom.models.base import Id, Json, Text
+from strongroom.models.base import Id, Json, Moment, Text
 from strongroom.models.context import Viewer
 from strongroom.models.interactions import (
     ApprovalGrant,
@@ -38,7 +37,7 @@ class InteractionStore(Protocol):
         prompt: Text,
         options: Sequence[Text] | None = None,
         addressee_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         interaction_id: Id | None = None,
     ) -> ResolvedInteraction:
         """Ask a question on behalf of a claimed run; a repeat with the same id changes nothing.
@@ -73,7 +72,7 @@ class InteractionStore(Protocol):
         prompt: Text | None = None,
         risk: Id | None = None,
         addressee_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         interaction_id: Id | None = None,
     ) -> ResolvedInteraction:
         """Ask for the approval of one exact tool call; a repeat with the same id changes nothing.
@@ -193,7 +192,7 @@ class InteractionStore(Protocol):
         tool_name: Id,
         granted_by: Id,
         conversation_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         grant_id: Id | None = None,
     ) -> ApprovalGrant:
         """Allow a principal's runs a tool without asking, in one conversation or always.

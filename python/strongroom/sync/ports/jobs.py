@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Protocol
 
-from strongroom.models.base import Id, JsonObject
+from strongroom.models.base import Id, JsonObject, Moment
 from strongroom.models.jobs import EnqueuedJob, Job, JobLease, JobQueue, JobStatus
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -215,7 +214,7 @@ class JobDispatcher(Protocol):
         """Return how many jobs stand where. SQL: ``strongroom.read_job_queue``."""
         ...
 
-    def prune(self, *, tenant_id: Id, ended_before: dt.datetime, limit: Limit = 500) -> int:
+    def prune(self, *, tenant_id: Id, ended_before: Moment, limit: Limit = 500) -> int:
         """Delete jobs that ended before a moment, oldest first; return how many.
 
         SQL: ``strongroom.prune_jobs``

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from strongroom.models.base import Id, JsonObject, Timestamp, Version
+from strongroom.models.base import Id, JsonObject, Moment, Version
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.principal_memory import (
@@ -54,7 +54,7 @@ class PrincipalMemoryStore(Protocol):
         key: Id | None = None,
         confidence: Confidence = 1.0,
         sensitivity: Sensitivity = "personal",
-        expires_at: Timestamp | None = None,
+        expires_at: Moment | None = None,
         embedding: Embedding | None = None,
         embedding_model: Id | None = None,
         metadata: JsonObject | None = None,
@@ -240,7 +240,7 @@ class PrincipalMemoryStore(Protocol):
         source: MemorySource | None = None,
         confidence: Confidence | None = None,
         sensitivity: Sensitivity | None = None,
-        expires_at: Timestamp | Unset | None = UNSET,
+        expires_at: Moment | Unset | None = UNSET,
         embedding: Embedding | Unset | None = UNSET,
         embedding_model: Id | None = None,
         metadata: JsonObject | None = None,

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Protocol
 
 from strongroom.models.artifacts import BlobRef
-from strongroom.models.base import Id, Json, Name, Text
+from strongroom.models.base import Id, Json, Moment, Name, Text
 from strongroom.models.context import Viewer
 from strongroom.models.files import Sha256
 from strongroom.models.pages import Cursor, Direction, Limit, Page
@@ -46,7 +45,7 @@ class ToolOutputStore(Protocol):
         run_id: Id | None = None,
         tool_call_id: Id | None = None,
         tool_name: Name | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         claim_token: ClaimToken | None = None,
     ) -> StoredToolOutput:
         """Store an output; content that the conversation has already is a ``duplicate``.

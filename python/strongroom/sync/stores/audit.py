@@ -10,7 +10,7 @@ from strongroom.models.audit import (
     AuditSeal,
     AuditVerification,
 )
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.ports.audit import AuditBatch, ChainDigest, ChainPosition
 from strongroom.stores.audit import audit_documents
@@ -60,8 +60,8 @@ class SqlAuditStore(SqlStore):
         record_id: Id | None = None,
         actor_id: Id | None = None,
         principal_id: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[AuditEvent]:
         """See the port."""
         return self._page(

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 
 from strongroom.ids import new_id
-from strongroom.models.base import Id, Json, Text
+from strongroom.models.base import Id, Json, Moment, Text
 from strongroom.models.context import Viewer
 from strongroom.models.interactions import (
     ApprovalGrant,
@@ -40,7 +39,7 @@ class SqlInteractionStore(SqlStore):
         prompt: Text,
         options: Sequence[Text] | None = None,
         addressee_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         interaction_id: Id | None = None,
     ) -> ResolvedInteraction:
         """See the port."""
@@ -71,7 +70,7 @@ class SqlInteractionStore(SqlStore):
         prompt: Text | None = None,
         risk: Id | None = None,
         addressee_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         interaction_id: Id | None = None,
     ) -> ResolvedInteraction:
         """See the port."""
@@ -209,7 +208,7 @@ class SqlInteractionStore(SqlStore):
         tool_name: Id,
         granted_by: Id,
         conversation_id: Id | None = None,
-        expires_at: dt.datetime | None = None,
+        expires_at: Moment | None = None,
         grant_id: Id | None = None,
     ) -> ApprovalGrant:
         """See the port."""

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 from strongroom.ids import new_id
-from strongroom.models.base import Id, JsonObject, JsonValue
+from strongroom.models.base import Id, JsonObject, JsonValue, Moment
 from strongroom.models.jobs import EnqueuedJob, Job, JobLease, JobQueue, JobStatus
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -232,7 +230,7 @@ class SqlJobDispatcher(SqlStore):
         return self._one(JobQueue, "read_job_queue", tenant_id=tenant_id, queue=queue)
 
     @port_method
-    def prune(self, *, tenant_id: Id, ended_before: dt.datetime, limit: Limit = 500) -> int:
+    def prune(self, *, tenant_id: Id, ended_before: Moment, limit: Limit = 500) -> int:
         """See the port."""
         row = self._one(
             _Pruned,

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 
 from strongroom.ids import new_id
-from strongroom.models.base import Id, Json, JsonObject, JsonValue
+from strongroom.models.base import Id, Json, JsonObject, JsonValue, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import (
@@ -59,7 +58,7 @@ class SqlRunStore(SqlStore):
         agent_version: Attempts | None = None,
         priority: Priority = 0,
         max_attempts: Attempts = 3,
-        available_at: dt.datetime | None = None,
+        available_at: Moment | None = None,
     ) -> CreatedRun:
         """See the port."""
         return self._one(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from strongroom.models.base import Id, Timestamp
+from strongroom.models.base import Id, Moment
 from strongroom.models.context import Viewer
 from strongroom.models.pages import Cursor, Direction, Limit, Page
 from strongroom.models.runs import ClaimToken
@@ -90,8 +90,8 @@ class SqlUsageStore(SqlStore):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageEvent]:
         """See the port."""
         return self._page(
@@ -126,8 +126,8 @@ class SqlUsageStore(SqlStore):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> UsageTotals:
         """See the port."""
         return self._one(
@@ -164,8 +164,8 @@ class SqlUsageStore(SqlStore):
         principal_id: Id | None = None,
         agent_id: Id | None = None,
         model: Id | None = None,
-        since: Timestamp | None = None,
-        until: Timestamp | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
     ) -> Page[UsageSum]:
         """See the port."""
         return self._page(
