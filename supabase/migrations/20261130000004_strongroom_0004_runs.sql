@@ -2564,15 +2564,16 @@ comment on column strongroom.approval_grants.expires_at is 'Until when it holds.
 comment on column strongroom.approval_grants.revoked_at is 'Since when it holds no more.';
 comment on column strongroom.approval_grants.created_at is 'When it was given.';
 
+-- Not for one conversation, too: four ids of 255 characters are more than an index takes.
 create index active_grants
-    on strongroom.approval_grants (
-        tenant_id, principal_id, tool_name, conversation_id, created_at, id
-    )
-    where revoked_at is null;
-comment on index strongroom.active_grants is 'Whether a call needs to ask.';
+    on strongroom.approval_grants (tenant_id, principal_id, tool_name)
+    where revoked_at is null
+    and conversation_id is null;
+comment on index strongroom.active_grants is 'Whether a call needs to ask, in any conversation.';
 create index grants_by_conversation
     on strongroom.approval_grants (tenant_id, conversation_id);
-comment on index strongroom.grants_by_conversation is 'For deletion with the conversation.';
+comment on index strongroom.grants_by_conversation is
+    'Whether a call needs to ask in this one, and deletion with the conversation.';
 create index grants_by_creation
     on strongroom.approval_grants (tenant_id, created_at, id);
 comment on index strongroom.grants_by_creation is 'Pages of a tenant''s grants.';
@@ -3222,7 +3223,7 @@ begin
         g.revoked_at,
         g.created_at
     from (
-        -- One after the other, each from its place in the index: not all of the principal's.
+        -- One after the other, each from an index of its own: not all of the principal's.
         (
             select g.*
             from strongroom.approval_grants as g
@@ -3240,11 +3241,15 @@ begin
         union all
         (
             select g.*
-            from strongroom.approval_grants as g
-            where g.tenant_id = p_tenant_id
-                and g.principal_id = p_principal_id
+            from (
+                select c.*
+                from strongroom.approval_grants as c
+                where c.tenant_id = p_tenant_id
+                    and c.conversation_id = p_conversation_id
+                offset 0
+            ) as g
+            where g.principal_id = p_principal_id
                 and g.tool_name = p_tool_name
-                and g.conversation_id = p_conversation_id
                 and g.revoked_at is null
                 and (g.expires_at is null or g.expires_at > clock_timestamp())
             order by

@@ -373,10 +373,14 @@ HOST_READS: dict[str, HostCall] = {
 }
 """Reads that hosts alone may do, of what the tenant has."""
 
+
+async def _revoke_grant(store: Ports, target: Target) -> bool:
+    grant = {"tenant_id": target.tenant_id, "grant_id": target.grant_id}
+    return (await store.interactions.revoke_grant(**grant)).revoked
+
+
 HOST_WRITES: dict[str, HostCall] = {
-    "interactions.revoke_grant": lambda s, t: s.interactions.revoke_grant(
-        tenant_id=t.tenant_id, grant_id=t.grant_id
-    ),
+    "interactions.revoke_grant": _revoke_grant,
     "jobs.complete": lambda s, t: s.jobs.complete(
         tenant_id=t.tenant_id, job_id=t.job_id, claim_token=t.job_token
     ),

@@ -28,7 +28,7 @@ begin
         g.revoked_at,
         g.created_at
     from (
-        -- One after the other, each from its place in the index: not all of the principal's.
+        -- One after the other, each from an index of its own: not all of the principal's.
         (
             select g.*
             from strongroom.approval_grants as g
@@ -46,11 +46,15 @@ begin
         union all
         (
             select g.*
-            from strongroom.approval_grants as g
-            where g.tenant_id = p_tenant_id
-                and g.principal_id = p_principal_id
+            from (
+                select c.*
+                from strongroom.approval_grants as c
+                where c.tenant_id = p_tenant_id
+                    and c.conversation_id = p_conversation_id
+                offset 0
+            ) as g
+            where g.principal_id = p_principal_id
                 and g.tool_name = p_tool_name
-                and g.conversation_id = p_conversation_id
                 and g.revoked_at is null
                 and (g.expires_at is null or g.expires_at > clock_timestamp())
             order by

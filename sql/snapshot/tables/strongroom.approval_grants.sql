@@ -57,13 +57,13 @@ comment on column strongroom.approval_grants.revoked_at is
 comment on column strongroom.approval_grants.created_at is
     'When it was given.';
 
-CREATE INDEX active_grants ON strongroom.approval_grants USING btree (tenant_id, principal_id, tool_name, conversation_id, created_at, id) WHERE (revoked_at IS NULL);
+CREATE INDEX active_grants ON strongroom.approval_grants USING btree (tenant_id, principal_id, tool_name) WHERE ((revoked_at IS NULL) AND (conversation_id IS NULL));
 comment on index strongroom.active_grants is
-    'Whether a call needs to ask.';
+    'Whether a call needs to ask, in any conversation.';
 
 CREATE INDEX grants_by_conversation ON strongroom.approval_grants USING btree (tenant_id, conversation_id);
 comment on index strongroom.grants_by_conversation is
-    'For deletion with the conversation.';
+    'Whether a call needs to ask in this one, and deletion with the conversation.';
 
 CREATE INDEX grants_by_creation ON strongroom.approval_grants USING btree (tenant_id, created_at, id);
 comment on index strongroom.grants_by_creation is
